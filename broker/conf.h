@@ -1,0 +1,53 @@
+/*
+ * HOME/config.json: how the daemon runs.  Absent members have defaults; an
+ * unknown member, a duplicate, or a file that others can write is refused.
+ *
+ * {
+ *   "v": 1,
+ *   "listen": "127.0.0.1:0",        proxy and reverse routes; port 0: any, told in HOME/run/daemon.json
+ *   "api": "127.0.0.1:0",
+ *   "workers": 2,                   default: processors, at most 4
+ *   "passphrase_file": "/…",        else a systemd credential, else asked for
+ *   "ledger": {"sync": "data"|"none", "checkpoint_ms": 10000, "recorder": "process"|"thread"},
+ *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
+ *                "connect_ms": 10000, "idle_ms": 300000, "pool": 32},
+ *   "client": {"head_ms": 30000, "idle_ms": 300000, "max_connections": 4096},
+ *   "allow_unlocked_memory": false
+ * }
+ */
+#ifndef BROKER_CONF_H
+#define BROKER_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <netinet/in.h>
+
+#define CONF_RESOLVE_MAX 64
+
+struct conf_resolve {
+	char host[254];
+	uint16_t port;
+	char address[64];
+	uint16_t to_port;
+};
+
+struct conf {
+	struct sockaddr_in listen, api;
+	unsigned workers;
+	char *passphrase_file;
+	bool ledger_sync, ledger_thread;
+	unsigned checkpoint_ms;
+	char *upstream_ca_file;
+	struct conf_resolve resolve[CONF_RESOLVE_MAX];
+	size_t n_resolve;
+	unsigned connect_ms, upstream_idle_ms, pool;
+	unsigned head_ms, client_idle_ms, max_connections;
+	bool allow_unlocked_memory;
+};
+
+/* path may not exist: defaults.  0, or -1 with a message. */
+int conf_load(const char *path, struct conf *out, char *err, size_t err_len);
+void conf_free(struct conf *conf);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * Bindings: where a secret may go.  Parsed from the pack's data document
+ * (policy/packs/DATA.md), immutable, owned by a rules snapshot.
+ */
+#ifndef BROKER_BINDING_H
+#define BROKER_BINDING_H
+
+#include "http/target.h"
+
+#define BINDING_ID_MAX 64
+
+enum placement_kind { PLACE_HEADER, PLACE_BASIC, PLACE_QUERY };
+
+struct placement {
+	enum placement_kind kind;
+	char *name;		/* header or query key */
+	char *before, *after;	/* the template around {}: "Bearer ", "" */
+	char *user;		/* Basic: the user part; the secret is the password */
+};
+
+struct binding {
+	char *id, *secret;
+	bool https;
+	uint16_t port;
+	char **hosts;		/* canonical; the first one is used by /x/<binding>/ */
+	size_t n_hosts;
+	struct placement placement;
+	char **env;		/* variables that hold the placeholder */
+	size_t n_env;
+};
+
+struct bindings;
+
+/* From the data document's text; NULL with a message naming the member. */
+struct bindings *bindings_parse(const char *data, size_t len, char *err,
+    size_t err_len);
+void bindings_free(struct bindings *bindings);
+
+size_t bindings_count(const struct bindings *bindings);
+const struct binding *bindings_at(const struct bindings *bindings, size_t i);
+const struct binding *bindings_by_id(const struct bindings *bindings,
+    struct slice id);
+
+/* The next binding that covers scheme, host and port after *cursor (0 to
+ * begin); NULL when there are no more. */
+const struct binding *bindings_for(const struct bindings *bindings,
+    const struct target *target, size_t *cursor);
+
+/* data.egress.private: may this address be dialled although it is private? */
+struct sockaddr;
+bool bindings_private_allowed(const struct bindings *bindings,
+    const struct sockaddr *address);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * The gate: everything between "a request was understood" and "it may go".
+ *
+ * It knows runs, grants, placeholders, budgets, the rules in force (pack and
+ * bindings) and the vault; it asks the policy, and it words the ledger record.
+ * It does no I/O: the caller submits the record, waits until it is durable and
+ * only then uses the secret.  All functions may be called from any thread; a
+ * gate_thread belongs to one.
+ *
+ * Spending a grant happens inside gate_decide, atomically, before the record
+ * is written: a record that cannot be written leaves the grant spent.
+ */
+#ifndef BROKER_GATE_H
+#define BROKER_GATE_H
+
+#include "gate/binding.h"
+#include "http/head.h"
+#include "vault/vault.h"
+#include "ledger/append.h"
+#include "policy/policy.h"
+
+struct gate;
+struct gate_thread;	/* policy scratch of one thread */
+struct run;		/* counted references */
+struct rules;		/* pack, bindings and digest in force together; counted */
+struct redact_needles;	/* plane/redact.h: what to look for, one secret version */
+
+struct peer {
+	int64_t uid, pid;	/* -1 where unknown (TCP from outside /proc's reach) */
+	uint64_t start_time;	/* of pid, clock ticks since boot */
+};
+
+/* --- who is it ------------------------------------------------------- */
+
+/* The open run that a token (Proxy-Authorization, X-Countersign-Run, API
+ * bearer) belongs to, referenced; NULL for an unknown or closed one. */
+struct run *gate_run_by_token(struct gate *gate, struct slice token);
+/* The same by the placeholder or grant token of a reverse-route request. */
+struct run *gate_run_by_credential(struct gate *gate, struct slice credential);
+struct run *run_ref(struct run *run);
+void run_unref(struct run *run);
+const char *run_id(const struct run *run);
+bool run_open_p(const struct run *run);	/* false once closed or revoked */
+
+struct rules *gate_rules(struct gate *gate);	/* referenced */
+void rules_unref(struct rules *rules);
+const struct bindings *rules_bindings(const struct rules *rules);
+const char *rules_digest(const struct rules *rules);
+
+/* --- one request ----------------------------------------------------- */
+
+enum gate_kind {
+	GATE_HTTP,	/* a request to be forwarded, with or without credential */
+	GATE_CONNECT	/* a tunnel to a host without a binding */
+};
+
+struct gate_request {
+	enum gate_kind kind;
+	struct run *run;		/* NULL: nobody; refused and recorded */
+	const char *route;		/* "reverse", "absolute", "connect": for the record */
+	struct peer peer;
+	struct slice method;
+	const struct target *target;
+	const struct head *head;	/* NULL for CONNECT */
+	const struct binding *only;	/* reverse route: this binding and no other */
+	int64_t body_len;		/* -1 where chunked */
+};
+
+#define GATE_WHY_MAX 512
+#define GATE_RECORD_MAX 16384
+
+struct gate_verdict {
+	bool allow;
+	unsigned status;		/* of the refusal: 400, 401, 403, 407, 429, 502, 503 */
+	char rule[128], reason[GATE_WHY_MAX], remedy[GATE_WHY_MAX];
+
+	struct rules *rules;		/* referenced: those that decided */
+	const struct binding *binding;	/* of the credential; NULL: nothing is injected */
+	struct secret *secret;		/* referenced; NULL with binding NULL */
+	struct redact_needles *needles;	/* referenced; NULL: nothing to redact */
+	uint32_t version;
+	char grant[40];			/* the grant's id, or "" */
+	int64_t max_bytes;		/* of the request body; -1: no limit */
+
+	/* To be submitted before anything else happens.  On allow the record
+	 * is a `use` (with credential) or a `decision`; else a `refusal`. */
+	const char *record_type;
+	size_t record_len;
+	char record[GATE_RECORD_MAX];
+};
+
+/* Never fails: what goes wrong is a refusal.  Release out when done. */
+void gate_decide(struct gate *gate, struct gate_thread *thread,
+    const struct gate_request *request, struct gate_verdict *out);
+void gate_verdict_release(struct gate_verdict *verdict);
+
+/* A refusal that the data plane itself found (malformed head, 431, upstream
+ * certificate): words the record; same release. */
+void gate_refuse(struct gate *gate, const struct gate_request *request,
+    unsigned status, const char *rule, const char *reason, const char *remedy,
+    struct gate_verdict *out);
+
+/* What became of it; words the `outcome` record and books the bytes. */
+struct gate_outcome {
+	unsigned status;		/* upstream's; 0 where there was none */
+	uint64_t bytes_out, bytes_in;	/* bodies */
+	uint64_t duration_us;
+	uint32_t redactions;
+	const char *error;		/* NULL, or a short word: "upstream_reset" */
+	uint8_t parent[LEDGER_LEAF_LEN];	/* leaf of the use or decision */
+};
+int gate_outcome_record(struct gate *gate, struct run *run,
+    const struct gate_verdict *verdict, const struct gate_outcome *outcome,
+    char *buf, size_t cap);	/* body length, or -1 */
+
+/* Bytes of a request body on their way: true while the budget allows them. */
+bool gate_spend_bytes(struct gate *gate, struct run *run, uint64_t bytes);
+
+struct gate_thread *gate_thread_new(struct gate *gate);
+void gate_thread_free(struct gate_thread *thread);
+
+/* Called (from any thread) with each run or binding that was revoked or
+ * closed, so that its streams can be cut. NULL run: the binding's everywhere. */
+void gate_on_revoke(struct gate *gate,
+    void (*cut)(void *arg, const struct run *run, const char *binding),
+    void *arg);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * Where things are.  HOME is $COUNTERSIGN_HOME, else
+ * $XDG_STATE_HOME/countersign, else ~/.local/state/countersign; 0700.
+ *
+ *   config.json  master.json  vault  ca/ca.pem  ca/ca.key  ca/bundle.pem
+ *   pack/            the policy pack in force (directory bundle)
+ *   ledger/          the recorder's: lock, records-*.jsonl, checkpoint, checkpoints, log.vkey, seed
+ *   runs/<id>/       one run's evidence bundle
+ *   run/             daemon.json (pid, ports, version), operator.sock, agent.sock
+ */
+#ifndef BROKER_HOME_H
+#define BROKER_HOME_H
+
+#include <stddef.h>
+
+/* The directory; NULL with a message where no home can be found. */
+const char *home_dir(char *err, size_t err_len);
+
+/* HOME/name in a buffer of the caller; 0, or -1 where it does not fit. */
+int home_path(const char *name, char *buf, size_t cap);
+
+#endif

@@ -1,0 +1,33 @@
+/* The chunked coding, RFC 9112 section 7.1: pure, incremental, strict. */
+#ifndef BROKER_CHUNK_H
+#define BROKER_CHUNK_H
+
+#include "slice.h"
+
+#include <stdint.h>
+
+#define CHUNK_LINE_MAX 1024	/* a size line with extensions; a trailer field */
+#define CHUNK_TRAILERS_MAX 8192	/* all trailers */
+
+struct chunk_decoder {
+	unsigned state;
+	uint64_t left;		/* of the current chunk */
+	size_t line, trailers;	/* bytes seen of the current line, of all trailers */
+	bool bad_line;
+};
+
+enum chunk_result { CHUNK_DATA, CHUNK_MORE, CHUNK_END, CHUNK_BAD };
+
+/*
+ * Consume from *in.  CHUNK_DATA: *data is a slice of the input with body bytes;
+ * call again.  CHUNK_MORE: all input consumed.  CHUNK_END: the last chunk and
+ * the trailers (which are dropped) are over; *in keeps what follows.
+ */
+void chunk_init(struct chunk_decoder *decoder);
+enum chunk_result chunk_decode(struct chunk_decoder *decoder, struct slice *in,
+    struct slice *data);
+
+/* "1f\r\n" for a chunk of len bytes; buf has 18 bytes.  Its length. */
+size_t chunk_head(size_t len, char *buf);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * A slice is a view of bytes that somebody else owns.  It may hold any byte
+ * and carries no terminator.  Its owner must outlive it; a function that
+ * keeps one says so.
+ */
+#ifndef BROKER_SLICE_H
+#define BROKER_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+struct slice {
+	const char *p;
+	size_t n;
+};
+
+#define SLICE(literal) ((struct slice){ (literal), sizeof(literal) - 1 })
+
+static inline struct slice
+slice_of(const char *text)
+{
+	return (struct slice){ text, text != NULL ? strlen(text) : 0 };
+}
+
+static inline bool
+slice_eq(struct slice a, struct slice b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+/* ASCII case only: header names, schemes, hosts. */
+static inline bool
+slice_case_eq(struct slice a, struct slice b)
+{
+	return a.n == b.n && (a.n == 0 || strncasecmp(a.p, b.p, a.n) == 0);
+}
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * Where secrets live.  One interface, several stores (an encrypted file now).
+ *
+ * A secret has a name and versions 1, 2, ...; the newest active one is used by
+ * the next request, and requests in flight keep the version they took.  All
+ * functions may be called from any thread; a failed call changes nothing.
+ */
+#ifndef BROKER_VAULT_H
+#define BROKER_VAULT_H
+
+#include "vault/secret.h"
+
+#include <stdint.h>
+
+#define VAULT_NAME_MAX 64	/* [a-z0-9][a-z0-9._-]* */
+#define VAULT_ERR_MAX 256
+
+struct vault;
+
+enum vault_status {
+	VAULT_OK,
+	VAULT_WRONG_KEY,	/* the passphrase does not open it */
+	VAULT_DAMAGED,		/* altered or cut; the message says where */
+	VAULT_MISSING,		/* no such secret, or no vault here */
+	VAULT_REVOKED,
+	VAULT_EXISTS,
+	VAULT_INVALID,		/* bad name or bytes; the message says why */
+	VAULT_IO		/* the message has the system's word */
+};
+
+struct vault_error {
+	enum vault_status status;
+	char text[VAULT_ERR_MAX];	/* never a byte of a secret */
+};
+
+/* What a store does; the context is its own. */
+struct vault_ops {
+	const char *backend;	/* "file", "secretservice", "kv": for records and logs */
+	enum vault_status (*put)(void *ctx, const char *name, const void *bytes,
+	    size_t len, uint32_t *version, struct vault_error *err);
+	enum vault_status (*get)(void *ctx, const char *name, uint32_t version,
+	    struct secret **out, uint32_t *got, struct vault_error *err);
+	enum vault_status (*revoke)(void *ctx, const char *name,
+	    uint32_t version, struct vault_error *err);
+	enum vault_status (*list)(void *ctx,
+	    void (*each)(void *arg, const char *name, uint32_t version,
+	    int64_t created_s, int64_t revoked_s), void *arg,
+	    struct vault_error *err);
+	void (*close)(void *ctx);
+};
+
+struct vault *vault_new(const struct vault_ops *ops, void *ctx);
+void vault_close(struct vault *vault);
+const char *vault_backend(const struct vault *vault);
+
+/* Store a new version (1 for a new name): secret_check has been applied here.
+ * put refuses an existing name with VAULT_EXISTS unless rotate is true, and
+ * rotate refuses an unknown one with VAULT_MISSING. */
+enum vault_status vault_put(struct vault *vault, const char *name,
+    const void *bytes, size_t len, bool rotate, uint32_t *version,
+    struct vault_error *err);
+
+/* The given version, or the newest active one for version 0; the caller owns
+ * the reference.  Cached in locked memory: cheap enough for every request. */
+enum vault_status vault_get(struct vault *vault, const char *name,
+    uint32_t version, struct secret **out, uint32_t *got,
+    struct vault_error *err);
+
+/* Revoke one version, or all of them for version 0; its bytes are erased. */
+enum vault_status vault_revoke(struct vault *vault, const char *name,
+    uint32_t version, struct vault_error *err);
+
+struct vault_entry {
+	const char *name;
+	uint32_t version;
+	int64_t created_s;	/* Unix seconds */
+	int64_t revoked_s;	/* 0 while active */
+};
+enum vault_status vault_list(struct vault *vault,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    struct vault_error *err);
+
+bool vault_name_ok(const char *name);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * Decisions by Rego policy, evaluated in this process.
+ *
+ * A pack is an OPA bundle whose plan (the documented output of
+ * `opa build -t plan`) is run by our evaluator; see policy/DESIGN.md.  A loaded
+ * pack is immutable and may be used by any number of threads at once, each
+ * with its own scratch.  Evaluation never allocates outside the scratch's
+ * arena, never blocks, and ends at a limit with a denial.
+ *
+ * Whatever goes wrong (an undefined result, a wrong type, an unknown
+ * obligation, a builtin's error, a limit) is a denial whose reason names it.
+ */
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define POLICY_DIGEST_LEN 71	/* "sha256:" and 64 lowercase hex digits */
+#define POLICY_TEXT_MAX 512	/* bytes of a reason or rule, cut at a code point */
+
+struct policy_pack;	/* opaque, counted references */
+struct policy_scratch;	/* one thread's arena and limits */
+
+/*
+ * Load the pack in path (a directory or a .tar.gz), check it wholly and freeze
+ * it.  NULL with a message in err that names the file and the place.
+ */
+struct policy_pack *policy_pack_load(const char *path, char *err,
+    size_t err_len);
+struct policy_pack *policy_pack_ref(struct policy_pack *pack);
+void policy_pack_unref(struct policy_pack *pack);
+
+/* "sha256:…" over the sorted path, length and bytes of the pack's files. */
+const char *policy_pack_digest(const struct policy_pack *pack);
+
+/* The pack's data document as JSON text; valid while the pack is. */
+const char *policy_pack_data(const struct policy_pack *pack, size_t *len);
+
+/* Write the default pack (sources, tests, plan, empty data) into dir, which is
+ * created 0700 and must not exist.  0, or -1 with a message. */
+int policy_default_pack_write(const char *dir, char *err, size_t err_len);
+
+struct policy_scratch *policy_scratch_new(void);
+void policy_scratch_free(struct policy_scratch *scratch);
+
+/* Text of the input document; p may be NULL for "not there". */
+struct policy_str {
+	const char *p;
+	size_t n;
+};
+
+/*
+ * The input document of POLICY.md.  A field that is absent (NULL text, -1
+ * number) is absent from the document.  Text must be valid UTF-8; what is not
+ * denies.
+ */
+struct policy_input {
+	int64_t now_ns;			/* Unix time of this decision */
+	struct {
+		struct policy_str id, principal, parent;
+		int64_t opened_ns;
+	} run;
+	struct {
+		struct policy_str name, version;
+	} agent;
+	struct {
+		int64_t uid, pid;
+		struct policy_str exe, cgroup;
+	} caller;
+	struct {
+		struct policy_str kind;	/* http, connect, credential, tool, file, dns, egress, budget */
+		struct policy_str verb;	/* POST, use, Bash, write, query, ... */
+		struct policy_str name;
+		struct policy_str args;	/* JSON text of the arguments, or NULL */
+	} action;
+	struct {
+		struct policy_str scheme, host, path, query, ip;
+		int64_t port;
+	} target;
+	struct {
+		struct policy_str name, binding;
+		int64_t version;
+	} secret;
+	struct {
+		struct policy_str id;
+		int64_t uses_left;
+	} grant;
+	/* What the run has used, this request included, and its own limits. */
+	struct policy_budget {
+		int64_t requests, bytes_out, cost, wall_ms;
+	} budget, limits;
+	struct policy_str delegation;	/* JSON text, or NULL */
+	struct policy_str adapter;	/* who asks: "proxy", "api", "claude", ... */
+};
+
+enum policy_verdict { POLICY_DENY, POLICY_ALLOW, POLICY_ASK };
+
+struct policy_decision {
+	enum policy_verdict verdict;
+	char reason[POLICY_TEXT_MAX];
+	char rule[POLICY_TEXT_MAX];
+	/* Obligations; -1 where the policy set none. */
+	bool redact;		/* true unless the policy says {"redact": false} */
+	int64_t max_bytes;	/* of the request body */
+	int64_t cost;
+	int64_t ttl_s, uses;	/* of a grant */
+};
+
+void policy_decide(const struct policy_pack *pack,
+    struct policy_scratch *scratch, const struct policy_input *input,
+    struct policy_decision *out);
+
+/* The input as one line of JSON, as `decision` records carry it.  The length,
+ * or -1 where it does not fit. */
+int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
+
+#endif

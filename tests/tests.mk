@@ -1,0 +1,55 @@
+# Tests: units (cmocka), fuzz targets replaying their corpus, scenarios that
+# drive the real binaries.  Everything speaks TAP; tests/run counts it.
+#
+#   make check            all of it, with sanitizers and analyzers
+#   make unit scenario    parts of it
+#   make check-one T=tests/scenario/x   one test, its output shown
+
+UNIT_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_BINS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRCS))
+TOOL_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/tools/*.c))
+BENCH_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+SCENARIOS := $(sort $(filter-out %.md %.py,$(wildcard tests/scenario/* tests/clients/* tests/fault/*)))
+
+# Test programs share tests/support/*.c, and link every library.
+SUPPORT := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/support/*.c))
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(SUPPORT) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS) -lcmocka
+
+# A fuzz target with a main of its own: replays files, or random bytes.
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< tests/fuzz/replay.c $(ARCHIVES) $(LIBS)
+
+$(BUILD)/tests/tools/% $(BUILD)/tests/bench/%: tests/%.c
+$(BUILD)/tests/tools/%: tests/tools/%.c $(SUPPORT) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
+$(BUILD)/tests/bench/%: tests/bench/%.c $(SUPPORT) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
+
+.PHONY: check unit scenario fuzz-replay check-one test-bins
+test-bins: $(BINS) $(UNIT_BINS) $(FUZZ_BINS) $(TOOL_BINS)
+
+unit: $(UNIT_BINS)
+	tests/run --build $(BUILD) $(UNIT_BINS)
+
+fuzz-replay: $(FUZZ_BINS)
+	tests/run --build $(BUILD) $(FUZZ_BINS)
+
+scenario: $(BINS) $(TOOL_BINS)
+	tests/run --build $(BUILD) $(SCENARIOS)
+
+check-one: test-bins
+	tests/run --build $(BUILD) --verbose $(T)
+
+check:
+	@contrib/bootstrap --tests
+	@$(MAKE) --no-print-directory -s WERROR=1 test-bins
+	@$(MAKE) --no-print-directory -s WERROR=1 SAN=1 test-bins
+	@tests/run --build build $(UNIT_BINS) $(FUZZ_BINS) $(SCENARIOS) \
+	    $(patsubst $(BUILD)/%,build-san/%,$(UNIT_BINS) $(FUZZ_BINS))
