@@ -1,0 +1,205 @@
+"""A home, a daemon and an upstream for one scenario; everything stopped and removed at its end.
+
+    from harness import Bench
+    with Bench(hosts=["api.example.com"]) as b:      # upstream, CA, `countersign init`, resolve overrides
+        b.cs("secret", "put", "api", "--from-stdin", stdin=b.secret)
+        b.cs("bind", "api", "--host", "api.example.com", "--header", "Authorization: Bearer {}", "--allow", "GET /**")
+        out = b.cs("run", "--", "curl", "-sS", "https://api.example.com/anything", ...)
+
+The upstream's secret is made up afresh for each bench; `b.secret` never appears in output of a test.
+"""
+import json
+import os
+import random
+import shutil
+import socket
+import string
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+def made_up_token(prefix="ghp_"):
+    """A token of GitHub's shape with a right checksum, made up on the spot."""
+    body = "".join(random.SystemRandom().choice(BASE62) for _ in range(30))
+    crc, tail = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        crc, digit = divmod(crc, 62)
+        tail = BASE62[digit] + tail
+    return prefix + body + tail
+
+
+def test_ca(folder, hosts):
+    """A CA and one certificate for hosts: ca.pem, cert.pem, key.pem."""
+    run = lambda *a: subprocess.run(["openssl", *a], check=True, capture_output=True, cwd=folder)  # noqa: E731
+    run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
+        "-days", "2", "-subj", "/CN=test authority")
+    names = ",".join(("IP:" if h.replace(".", "").isdigit() else "DNS:") + h for h in hosts)
+    with open(os.path.join(folder, "ext"), "w") as f:
+        f.write(f"subjectAltName={names}\nextendedKeyUsage=serverAuth\n")
+    run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem", "-out", "csr", "-subj", "/CN=test")
+    run("x509", "-req", "-in", "csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "ext", "-out", "cert.pem")
+
+
+class Bench:
+    def __init__(self, hosts=("api.example.com",), config=None, init=True, private=True, tls=True, env=None):
+        self.hosts, self.extra, self.init, self.private, self.tls = list(hosts), config or {}, init, private, tls
+        self.dir = tempfile.mkdtemp(prefix="cs-")
+        self.home = os.path.join(self.dir, "home")
+        self.secret = made_up_token()
+        self.log_path = os.path.join(self.dir, "access.log")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("COUNTERSIGN_") and k.lower() not in
+                    ("http_proxy", "https_proxy", "all_proxy", "no_proxy")}
+        self.env.update(COUNTERSIGN_HOME=self.home, COUNTERSIGN_PASSPHRASE_FILE=os.path.join(self.dir, "pass"), HOME=self.dir,
+                        PATH=BUILD + ":" + self.env["PATH"], **(env or {}))
+        self.children = []
+
+    def __enter__(self):
+        try:
+            self.write("pass", "correct horse battery\n", 0o600)
+            self.write("secret", self.secret + "\n", 0o600)
+            test_ca(self.dir, self.hosts)
+            self.upstream = self.start_upstream()
+            if self.init:
+                self.must("init")
+                self.config(**self.extra)
+                if self.private:
+                    self.must("egress", "allow", "--private", "127.0.0.0/8")
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def close(self):
+        if os.path.exists(os.path.join(self.home, "run", "daemon.json")):
+            self.cs("stop", timeout=20)
+        for child in self.children:
+            child.terminate()
+        for child in self.children:
+            try:
+                child.wait(5)
+            except subprocess.TimeoutExpired:
+                child.kill()
+        if os.environ.get("KEEP"):
+            print(f"# kept {self.dir}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.dir, ignore_errors=True)
+
+    # -- files ---------------------------------------------------------------
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, text, mode=0o600):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def config(self, **members):
+        """Merge members into HOME/config.json, on top of what a test needs."""
+        path = os.path.join(self.home, "config.json")
+        conf = json.load(open(path)) if os.path.exists(path) else {"v": 1}
+        upstream = conf.setdefault("upstream", {})
+        upstream["ca_file"] = self.path("ca.pem")
+        upstream["resolve"] = [f"{h}:{443 if self.tls else 80}:127.0.0.1:{self.upstream}" for h in self.hosts]
+        for key, value in members.items():
+            if isinstance(value, dict):
+                conf.setdefault(key, {}).update(value)
+            else:
+                conf[key] = value
+        with open(path, "w") as f:
+            json.dump(conf, f)
+        os.chmod(path, 0o600)
+
+    # -- processes -----------------------------------------------------------
+    def spawn(self, *argv, **kw):
+        child = subprocess.Popen(argv, env=self.env, **kw)
+        self.children.append(child)
+        return child
+
+    def start_upstream(self, log=None, secret_file=None, tls=None):
+        os.makedirs(self.path("git"), exist_ok=True)
+        argv = [sys.executable, os.path.join(HERE, "upstream.py"), "--log", log or self.log_path, "--secret-file",
+                secret_file or self.path("secret"), "--git", self.path("git")]
+        if self.tls if tls is None else tls:
+            argv += ["--cert", self.path("cert.pem"), "--key", self.path("key.pem")]
+        child = self.spawn(*argv, stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+        return int(child.stdout.readline())
+
+    def cs(self, *argv, stdin=None, timeout=60, env=None, **kw):
+        """Run countersign; the CompletedProcess, text."""
+        return subprocess.run([os.path.join(BUILD, "countersign"), *argv], env=dict(self.env, **(env or {})), text=True, capture_output=True,
+                              input=stdin if stdin is not None else "", timeout=timeout, check=False, **kw)
+
+    def must(self, *argv, **kw):
+        out = self.cs(*argv, **kw)
+        if out.returncode != 0:
+            raise AssertionError(f"countersign {argv[0]} ended with {out.returncode}: {out.stderr[-1500:]}")
+        return out
+
+    def bind(self, *allow, name="api", host=None, header="Authorization: Bearer {}", more=()):
+        """Put the secret and bind it: what most scenarios begin with."""
+        self.must("secret", "put", name, "--from-stdin", stdin=self.secret + "\n")
+        rules = [x for rule in allow or ("* /**",) for x in ("--allow", rule)]
+        self.must("bind", name, "--host", host or self.hosts[0], "--header", header, *rules, *more)
+
+    def daemon(self):
+        """daemon.json of the running daemon."""
+        with open(os.path.join(self.home, "run", "daemon.json")) as f:
+            return json.load(f)
+
+    # -- what can be known ---------------------------------------------------
+    def access(self):
+        """The upstream's access log: the ground truth."""
+        time.sleep(0.05)
+        if not os.path.exists(self.log_path):
+            return []
+        with open(self.log_path) as f:
+            return [json.loads(line) for line in f]
+
+    def records(self, *types):
+        """The ledger's records as dictionaries, in order, of the given types."""
+        folder, out = os.path.join(self.home, "ledger"), []
+        for name in sorted(os.listdir(folder)):
+            if name.startswith("records-"):
+                with open(os.path.join(folder, name), "rb") as f:
+                    for line in f.read().rstrip(b"\0").split(b"\n"):
+                        if line:
+                            out.append(json.loads(line))
+        return [r for r in out if not types or r["type"] in types]
+
+    def everything(self):
+        """Every byte below the home, save the encrypted vault: for canary searches."""
+        out = []
+        for base, _, names in os.walk(self.home):
+            for name in names:
+                full = os.path.join(base, name)
+                if os.path.isfile(full):
+                    with open(full, "rb") as f:
+                        out.append(f.read())
+        return b"\n".join(out)
+
+
+def raw(port, data, timeout=10, half_close=False):
+    """Send bytes to a local port, return what comes until the peer closes or is silent."""
+    with socket.create_connection(("127.0.0.1", port), timeout=timeout) as s:
+        s.sendall(data)
+        if half_close:
+            s.shutdown(socket.SHUT_WR)
+        out = b""
+        try:
+            while piece := s.recv(65536):
+                out += piece
+        except (TimeoutError, ConnectionError):
+            pass
+        return out
