@@ -1,0 +1,237 @@
+#include "ledger/json_out.h"
+#include "ledger/utf8.h"
+
+#include <string.h>
+
+/* One byte of cap is kept for the final NUL. */
+static void
+put(struct json_out *out, const char *bytes, size_t len)
+{
+	if (out->overflow || out->cap - out->len <= len) {
+		out->overflow = true;
+		return;
+	}
+	memcpy(out->buf + out->len, bytes, len);
+	out->len += len;
+}
+
+static void
+put_text(struct json_out *out, const char *text)
+{
+	put(out, text, strlen(text));
+}
+
+static void
+put_escape(struct json_out *out, unsigned code)
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[6] = { '\\', 'u', hex[code >> 12 & 15], hex[code >> 8 & 15],
+	    hex[code >> 4 & 15], hex[code & 15] };
+
+	put(out, text, sizeof(text));
+}
+
+static const char *
+short_escape(char c)
+{
+	switch (c) {
+	case '"':
+		return "\\\"";
+	case '\\':
+		return "\\\\";
+	case '\n':
+		return "\\n";
+	case '\r':
+		return "\\r";
+	case '\t':
+		return "\\t";
+	default:
+		return NULL;
+	}
+}
+
+static bool
+is_plain(char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* One character that is not plain: returns how many bytes of text it took. */
+static size_t
+put_special(struct json_out *out, const char *text, size_t len)
+{
+	const char *escape = short_escape(text[0]);
+	size_t n = utf8_char(text, len);
+
+	if (n == 0) {
+		put_text(out, "\xef\xbf\xbd");
+		return 1;
+	}
+	/* The controls of C1 drive some terminals as those of C0 do. */
+	if (n == 2 && (unsigned char)text[0] == 0xc2 &&
+	    (unsigned char)text[1] < 0xa0)
+		put_escape(out, (unsigned char)text[1]);
+	else if (escape != NULL)
+		put_text(out, escape);
+	else if (n == 1)
+		put_escape(out, (unsigned char)text[0]);
+	else
+		put(out, text, n);
+	return n;
+}
+
+static void
+put_string(struct json_out *out, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	put_text(out, "\"");
+	while (i < len && !out->overflow) {
+		size_t plain = i;
+
+		while (plain < len && is_plain(text[plain]))
+			plain++;
+		put(out, text + i, plain - i);
+		i = plain;
+		if (i < len)
+			i += put_special(out, text + i, len - i);
+	}
+	put_text(out, "\"");
+}
+
+/* Comma and name before a value; a value was written once this returns. */
+static void
+begin_value(struct json_out *out, const char *key)
+{
+	if (out->comma)
+		put_text(out, ",");
+	if (key != NULL) {
+		put_string(out, key, strlen(key));
+		put_text(out, ":");
+	}
+	out->comma = true;
+}
+
+void
+json_out_begin(struct json_out *out, char *buf, size_t cap)
+{
+	*out = (struct json_out){ .buf = buf, .cap = cap,
+	    .overflow = cap == 0 };
+}
+
+void
+json_out_object(struct json_out *out, const char *key)
+{
+	begin_value(out, key);
+	put_text(out, "{");
+	out->comma = false;
+}
+
+void
+json_out_object_end(struct json_out *out)
+{
+	put_text(out, "}");
+	out->comma = true;
+}
+
+void
+json_out_array(struct json_out *out, const char *key)
+{
+	begin_value(out, key);
+	put_text(out, "[");
+	out->comma = false;
+}
+
+void
+json_out_array_end(struct json_out *out)
+{
+	put_text(out, "]");
+	out->comma = true;
+}
+
+void
+json_out_str(struct json_out *out, const char *key, const char *text)
+{
+	json_out_strn(out, key, text, strlen(text));
+}
+
+void
+json_out_strn(struct json_out *out, const char *key, const char *text,
+    size_t len)
+{
+	begin_value(out, key);
+	put_string(out, text, len);
+}
+
+void
+json_out_uint(struct json_out *out, const char *key, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value != 0);
+	begin_value(out, key);
+	put(out, digits + at, sizeof(digits) - at);
+}
+
+void
+json_out_int(struct json_out *out, const char *key, int64_t value)
+{
+	if (value >= 0) {
+		json_out_uint(out, key, (uint64_t)value);
+		return;
+	}
+	begin_value(out, key);
+	put_text(out, "-");
+	out->comma = false;
+	json_out_uint(out, NULL, -(uint64_t)value);
+}
+
+void
+json_out_bool(struct json_out *out, const char *key, bool value)
+{
+	begin_value(out, key);
+	put_text(out, value ? "true" : "false");
+}
+
+void
+json_out_null(struct json_out *out, const char *key)
+{
+	begin_value(out, key);
+	put_text(out, "null");
+}
+
+void
+json_out_hex(struct json_out *out, const char *key, const uint8_t *bytes,
+    size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	begin_value(out, key);
+	put_text(out, "\"");
+	for (size_t i = 0; i < len && !out->overflow; i++) {
+		char pair[2] = { hex[bytes[i] >> 4], hex[bytes[i] & 15] };
+
+		put(out, pair, 2);
+	}
+	put_text(out, "\"");
+}
+
+void
+json_out_raw(struct json_out *out, const char *key, const char *raw,
+    size_t len)
+{
+	begin_value(out, key);
+	put(out, raw, len);
+}
+
+int
+json_out_end(struct json_out *out)
+{
+	if (out->cap > 0)
+		out->buf[out->overflow ? 0 : out->len] = '\0';
+	return out->overflow || out->len > INT32_MAX ? -1 : (int)out->len;
+}
