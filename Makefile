@@ -5,6 +5,8 @@
 #   WERROR=1      warnings are errors (the default in CI and make check)
 #   PREFIX, DESTDIR, V=1
 
+# A comma where one would separate arguments.
+, := ,
 VERSION  := 0.1.0
 SAN      ?=
 BUILD    ?= $(if $(SAN),build-san,build)
@@ -21,7 +23,6 @@ HARDEN_L := $(foreach f,-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separa
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
             -Wvla -Wformat=2 -Wundef -Wno-unused-parameter $(if $(WERROR),-Werror)
 OPT      := $(if $(SAN),-O1 -g -fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2 -g -D_FORTIFY_SOURCE=2)
-, := ,
 
 CPPFLAGS += -Ibroker -I. -D_GNU_SOURCE -DCOUNTERSIGN_VERSION='"$(VERSION)"'
 CFLAGS   += -std=c11 $(OPT) $(WARN) $(HARDEN) -fPIE -pthread -ffile-prefix-map=$(CURDIR)=. \
