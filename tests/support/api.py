@@ -1,0 +1,63 @@
+"""The local API over its Unix sockets, and runs opened without a child process."""
+import http.client
+import json
+import os
+import socket
+import subprocess
+import time
+
+from harness import BUILD
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout=30):
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def call(bench, method, path, body=None, token=None, sock="operator.sock", raw=False):
+    """(status, document or text) of one API call."""
+    c = UnixConnection(os.path.join(bench.home, "run", sock))
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    data = None
+    if body is not None:
+        data = body if isinstance(body, (bytes, str)) else json.dumps(body)
+        headers["Content-Type"] = "application/json"
+    c.request(method, path, data, headers)
+    r = c.getresponse()
+    text = r.read().decode("utf-8", "replace")
+    c.close()
+    if raw or "json" not in (r.headers.get("Content-Type") or ""):
+        return r.status, text
+    return r.status, json.loads(text)
+
+
+def start_daemon(bench, *extra):
+    """Start countersignd in the foreground; wait until its daemon.json stands."""
+    log = open(bench.path("daemon.log"), "ab")  # noqa: SIM115 - the child keeps it
+    child = bench.spawn(os.path.join(BUILD, "countersignd"), "--foreground", *extra, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    for _ in range(600):
+        if os.path.exists(os.path.join(bench.home, "run", "daemon.json")):
+            return child
+        if child.poll() is not None:
+            break
+        time.sleep(0.02)
+    with open(bench.path("daemon.log")) as f:
+        raise AssertionError("countersignd did not come up: " + f.read()[-1500:])
+
+
+def open_run(bench, **members):
+    """An open run's document (id, token, placeholders, ...)."""
+    status, run = call(bench, "POST", "/v1/runs", members)
+    if status != 201:
+        raise AssertionError((status, run))
+    return run
+
+
+def close_run(bench, run):
+    return call(bench, "DELETE", f"/v1/runs/{run['id']}")
