@@ -1,0 +1,199 @@
+/*
+ * Administration of the gate: its life, runs, grants, decisions that are not
+ * requests, secrets and the rules in force.
+ *
+ * What needs a record takes the calling thread's ledger port, appends, and
+ * returns only when the record is durable; so these functions block (about one
+ * fdatasync) and belong on the API's threads, never on a worker's.  All may be
+ * called from any thread.
+ *
+ * Every function that can refuse fills a gate_problem: what, by which rule,
+ * what to do.  A problem's text never holds a secret, a token, or bytes of the
+ * request's body.
+ */
+#ifndef BROKER_GATE_ADMIN_H
+#define BROKER_GATE_ADMIN_H
+
+#include "gate/gate.h"
+
+#define GATE_ID_MAX 40		/* "run_" or "g_" and 22 base64url digits, NUL */
+#define GATE_TOKEN_MAX 64	/* "csr1_" or "csg1_" and 43 base64url digits, NUL */
+#define GATE_NAME_MAX 256	/* bytes of a principal, agent name or version */
+
+struct gate_problem {
+	unsigned status;	/* HTTP */
+	char rule[128], detail[GATE_WHY_MAX], remedy[GATE_WHY_MAX];
+};
+
+/* --- life ------------------------------------------------------------ */
+
+struct gate_options {
+	struct vault *vault;		/* borrowed; outlives the gate */
+	const char *pack_path;		/* directory or .tar.gz, read again at each reload */
+	/* 32 bytes under which principals are written to the ledger, so that
+	 * the operator can find a person's records and nobody else can.  NULL:
+	 * random for this daemon. */
+	const uint8_t *pseudonym_key;
+};
+
+/*
+ * Load the pack and start with no runs.  It starts no thread, forks nothing
+ * and needs no ledger, so it may come before or after ledger_open; the digest
+ * given to ledger_open must be rules_digest of this gate's rules.
+ * NULL with a message.
+ */
+struct gate *gate_new(const struct gate_options *options, char *err,
+    size_t err_len);
+
+/* Ends every run without records; no thread may be inside the gate. */
+void gate_free(struct gate *gate);
+
+/* --- runs ------------------------------------------------------------ */
+
+struct gate_run_options {
+	const char *principal;		/* NULL: nobody named */
+	const char *agent_name, *agent_version;
+	int64_t pid;			/* root of the run's process tree; -1: unknown */
+	const char *parent;		/* id of an open run that this one narrows; NULL */
+	struct policy_budget limits;	/* -1: no limit of its own */
+};
+
+/* Open a run: a `run` record, then its token.  The token is written once here
+ * and kept only as a keyed digest; the caller wipes it.  NULL with a problem. */
+struct run *gate_run_open(struct gate *gate, struct ledger_port *port,
+    const struct gate_run_options *options, char token[GATE_TOKEN_MAX],
+    struct gate_problem *why);
+
+struct gate_run_summary {
+	uint64_t first_seq, last_seq;		/* of the run's records */
+	uint64_t first_index, size;		/* tree: first leaf; size with the teardown */
+	uint64_t requests, allowed, refused, redacted, bytes_out;
+};
+
+/* Close: no request is admitted any more, its children are closed too, its
+ * grants and placeholders end, its streams are cut; then the records `run`
+ * (closed) and a sealed `teardown`.  0, or -1 with a problem (409 where it is
+ * closed already). */
+int gate_run_close(struct gate *gate, struct ledger_port *port,
+    struct run *run, struct gate_run_summary *out, struct gate_problem *why);
+
+/* Referenced; closed ones are remembered for a while. */
+struct run *gate_run_by_id(struct gate *gate, struct slice id);
+
+/* The innermost open run whose process tree pid belongs to, referenced; NULL. */
+struct run *gate_run_by_process(struct gate *gate, int64_t pid);
+
+struct gate_run_info {
+	char id[GATE_ID_MAX], parent[GATE_ID_MAX];
+	char principal[GATE_NAME_MAX], agent_name[GATE_NAME_MAX], agent_version[GATE_NAME_MAX];
+	bool open;
+	int64_t opened_s;		/* Unix */
+	int64_t pid;
+	struct policy_budget used, limits;
+	uint64_t allowed, refused, redacted;
+	struct ledger_receipt receipt;	/* of its `run` record */
+};
+void run_info(struct run *run, struct gate_run_info *out);
+
+/* Runs, newest last; each is valid during the call. */
+void gate_run_each(struct gate *gate, void (*each)(void *arg, struct run *run),
+    void *arg);
+
+/* What stands in the agent's environment for one binding; valid during the
+ * call.  The binding belongs to rules that the caller holds. */
+void gate_run_placeholders(struct run *run, const struct rules *rules,
+    void (*each)(void *arg, const struct binding *binding,
+    const char *placeholder), void *arg);
+
+/* Keyed BLAKE2b-256 of every active secret, whole, under a key made for this
+ * call: who holds a value can tell that it is a secret, and nothing else. */
+void gate_scrub_tags(struct gate *gate, uint8_t key[32],
+    void (*each)(void *arg, const uint8_t tag[32]), void *arg);
+
+/* --- grants ---------------------------------------------------------- */
+
+struct gate_grant_options {
+	const char *action;	/* "http:POST", "git:fetch", "git:push" */
+	const char *target;	/* absolute URL; for git the repository's */
+	const char *secret, *binding;	/* NULL: the one binding that covers the target */
+	int64_t uses, ttl_s;	/* -1: what the policy says, else 1 and 300 */
+	struct peer peer;	/* who asked */
+};
+
+struct gate_grant_info {
+	char id[GATE_ID_MAX], run[GATE_ID_MAX];
+	char action[32], binding[BINDING_ID_MAX + 1];
+	char target[TARGET_PATH_MAX + TARGET_HOST_MAX + 32];
+	int64_t uses, requests_left;
+	int64_t expires_s;		/* Unix, for display; the clock that decides is monotonic */
+	const char *state;		/* "active", "spent", "expired", "revoked" */
+	struct ledger_receipt receipt;
+};
+
+/* Ask for a grant.  A refusal is a record too.  0 with the token written once,
+ * or -1 with a problem. */
+int gate_grant_issue(struct gate *gate, struct gate_thread *thread,
+    struct ledger_port *port, struct run *run,
+    const struct gate_grant_options *options, char token[GATE_TOKEN_MAX],
+    struct gate_grant_info *out, struct gate_problem *why);
+
+/* run NULL: any run's.  0, or -1 with 404. */
+int gate_grant_look(struct gate *gate, struct slice id, const struct run *run,
+    struct gate_grant_info *out, struct gate_problem *why);
+int gate_grant_revoke(struct gate *gate, struct ledger_port *port,
+    struct slice id, const struct run *run, struct gate_grant_info *out,
+    struct gate_problem *why);
+
+/* --- decisions for adapters ------------------------------------------ */
+
+struct gate_action {
+	struct peer peer;
+	struct policy_str kind, verb, name;
+	struct policy_str args;		/* one JSON value on one line, or NULL */
+	struct policy_str scheme, host, path, query, ip;
+	int64_t port;			/* -1: none */
+	struct policy_str agent_name, agent_version;
+	struct policy_str adapter;
+};
+
+/* The verdict with its record, as gate_decide gives it; status 200 and
+ * policy.verdict say what was decided.  The caller appends the record. */
+struct gate_answer {
+	enum policy_verdict verdict;
+	struct policy_decision policy;
+	struct gate_verdict record;
+};
+void gate_decide_action(struct gate *gate, struct gate_thread *thread,
+    struct run *run, const struct gate_action *action,
+    struct gate_answer *out);	/* gate_verdict_release(&out->record) */
+
+/* --- secrets and rules ----------------------------------------------- */
+
+int gate_secret_put(struct gate *gate, struct ledger_port *port,
+    const char *name, const void *bytes, size_t len, bool rotate,
+    uint32_t *version, struct gate_problem *why);
+/* version 0: all.  Streams that use the secret are cut. */
+int gate_secret_revoke(struct gate *gate, struct ledger_port *port,
+    const char *name, uint32_t version, struct gate_problem *why);
+int gate_secret_each(struct gate *gate,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    struct gate_problem *why);
+
+/* Read the pack again.  The `policy` record is durable before the new rules
+ * decide anything; a bad pack changes nothing (-1, 422). */
+int gate_reload(struct gate *gate, struct ledger_port *port,
+    char before[POLICY_DIGEST_LEN + 1], char after[POLICY_DIGEST_LEN + 1],
+    struct gate_problem *why);
+
+/* --- figures --------------------------------------------------------- */
+
+struct gate_counts {
+	uint64_t allowed, refused;		/* requests */
+	uint64_t decisions_allow, decisions_deny, decisions_ask;	/* of adapters */
+	uint64_t grants_issued, grants_refused, grants_redeemed, grants_revoked;
+	uint64_t runs_opened, runs_open;
+	uint64_t secrets_changed, reloads, reloads_failed;
+};
+void gate_counts(struct gate *gate, struct gate_counts *out);
+
+#endif
