@@ -19,7 +19,7 @@ PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libsecret-1 zlib
 # What compiler and linker can do is probed once, not assumed.
 probe_cc  = $(shell echo 'int main(void){return 0;}' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
 HARDEN   := $(foreach f,-fstack-protector-strong -fstack-clash-protection -fcf-protection=full -ftrivial-auto-var-init=zero,$(call probe_cc,$(f)))
-HARDEN_L := $(foreach f,-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code,$(f))
+HARDEN_L := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
             -Wvla -Wformat=2 -Wundef -Wno-unused-parameter $(if $(WERROR),-Werror)
 OPT      := $(if $(SAN),-O1 -g -fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2 -g -D_FORTIFY_SOURCE=2)
