@@ -14,7 +14,7 @@ PREFIX   ?= /usr/local
 WERROR   ?= $(if $(CI),1,)
 CC       ?= cc
 AR       ?= ar
-PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libsecret-1 zlib
+PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libcurl libsecret-1 zlib
 
 # What compiler and linker can do is probed once, not assumed.
 probe_cc  = $(shell echo 'int main(void){return 0;}' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
