@@ -16,6 +16,7 @@ struct inject {
 	const struct binding *binding;	/* NULL: no credential */
 	struct slice secret;
 	bool keep_accept_encoding;	/* false: ask for identity */
+	bool websocket;			/* true: send Connection: Upgrade and Upgrade: websocket */
 };
 
 /* The length, or -1 where it does not fit (431 for the client). The caller
