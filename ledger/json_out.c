@@ -63,7 +63,8 @@ put_special(struct json_out *out, const char *text, size_t len)
 	const char *escape = short_escape(text[0]);
 	size_t n = utf8_char(text, len);
 
-	if (n == 0) {
+	/* Even escaped, a NUL cuts the text short for many a reader. */
+	if (n == 0 || text[0] == '\0') {
 		put_text(out, "\xef\xbf\xbd");
 		return 1;
 	}

@@ -4,7 +4,7 @@
  * not fit, every further call does nothing and json_out_end reports it.
  *
  * Strings are escaped so that the result is one line of valid UTF-8 without
- * control bytes; a byte that is not valid UTF-8 becomes U+FFFD.
+ * control bytes; a byte that is not valid UTF-8, or NUL, becomes U+FFFD.
  */
 #ifndef LEDGER_JSON_OUT_H
 #define LEDGER_JSON_OUT_H

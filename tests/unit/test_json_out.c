@@ -56,7 +56,7 @@ strings_become_one_clean_line(void **state)
 	assert_string_equal(escaped("a\"\\\n\r\t", 6),
 	    "\"a\\\"\\\\\\n\\r\\t\"");
 	assert_string_equal(escaped("\0\x1f\x7f", 3),
-	    "\"\\u0000\\u001f\\u007f\"");
+	    "\"\xef\xbf\xbd\\u001f\\u007f\"");
 	assert_string_equal(escaped("\xc2\x9b[", 3), "\"\\u009b[\"");
 	assert_string_equal(escaped("\xc2\xa0", 2), "\"\xc2\xa0\"");
 	assert_string_equal(escaped("\xf0\x9f\x94\x91", 4),
@@ -86,10 +86,10 @@ every_byte_pair_is_read_back_by_jansson(void **state)
 	for (unsigned i = 0; i < 65536; i++) {
 		char pair[2] = { (char)(i >> 8), (char)i };
 		json_t *value = json_loads(escaped(pair, 2),
-		    JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+		    JSON_DECODE_ANY, NULL);
 
 		assert_non_null(value);
-		if (pair[0] >= 0 && pair[1] >= 0) {
+		if (pair[0] > 0 && pair[1] > 0) {
 			assert_int_equal(json_string_length(value), 2);
 			assert_memory_equal(json_string_value(value), pair, 2);
 		}
