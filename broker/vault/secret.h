@@ -28,8 +28,21 @@ struct slice secret_bytes(const struct secret *secret);
 /* Constant time for equal lengths. */
 bool secret_equal(const struct secret *a, const void *bytes, size_t len);
 
-/* May these bytes be stored as a credential?  NULL, or why not ("contains CR,
- * LF or NUL", ...).  *len is shortened by one final newline (LF or CRLF). */
+/*
+ * Locked, guarded memory for keys and the like: len bytes ending at a guard
+ * page, so aligned only where len is.  NULL where memory cannot be had or
+ * locked.  Free (and wipe) with secret_memory_free, NULL-safe.
+ */
+void *secret_memory_new(size_t len);
+void secret_memory_free(void *memory);
+
+/* Operator's choice (conf allow_unlocked_memory): accept memory that cannot be
+ * locked.  Call before any thread is started. */
+void secret_allow_unlocked(bool allow);
+
+/* May these bytes be stored as a credential?  NULL, or why not, to be read
+ * after "the secret" ("contains CR, LF or NUL", ...).  *len is shortened by
+ * one final newline (LF or CRLF). */
 const char *secret_check(const void *bytes, size_t *len);
 
 #endif
