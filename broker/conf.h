@@ -48,6 +48,10 @@ struct conf {
 
 /* path may not exist: defaults.  0, or -1 with a message. */
 int conf_load(const char *path, struct conf *out, char *err, size_t err_len);
+
+/* The same from bytes; the message has no file name. */
+int conf_parse(const void *bytes, size_t len, struct conf *out, char *err,
+    size_t err_len);
 void conf_free(struct conf *conf);
 
 #endif

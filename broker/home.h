@@ -13,8 +13,14 @@
 
 #include <stddef.h>
 
-/* The directory; NULL with a message where no home can be found. */
+/* The directory, absolute, found once and kept for the life of the process;
+ * NULL with a message where no home can be found.  First call before any
+ * thread is started. */
 const char *home_dir(char *err, size_t err_len);
+
+/* Make HOME (0700, with parents) if it is not there; refuse one that belongs to
+ * somebody else or that others may enter.  0, or -1 with a message. */
+int home_make(char *err, size_t err_len);
 
 /* HOME/name in a buffer of the caller; 0, or -1 where it does not fit. */
 int home_path(const char *name, char *buf, size_t cap);

@@ -1,0 +1,261 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "conf.h"
+#include "home.h"
+
+static void
+good(const char *text, struct conf *conf)
+{
+	char err[256] = "";
+
+	if (conf_parse(text, strlen(text), conf, err, sizeof(err)) != 0)
+		fail_msg("%s: %s", text, err);
+}
+
+/* text is refused, and the message has these words. */
+static void
+bad(const char *text, const char *words)
+{
+	struct conf conf;
+	char err[256] = "";
+
+	if (conf_parse(text, strlen(text), &conf, err, sizeof(err)) == 0)
+		fail_msg("accepted: %s", text);
+	if (strstr(err, words) == NULL)
+		fail_msg("%s: \"%s\" lacks \"%s\"", text, err, words);
+}
+
+static void
+defaults(void **state)
+{
+	struct conf conf;
+	char err[256];
+
+	assert_int_equal(conf_load("/nonexistent/config.json", &conf, err,
+	    sizeof(err)), 0);
+	assert_int_equal(ntohl(conf.listen.sin_addr.s_addr), INADDR_LOOPBACK);
+	assert_int_equal(conf.listen.sin_port, 0);
+	assert_in_range(conf.workers, 1, 4);
+	assert_true(conf.ledger_sync);
+	assert_false(conf.ledger_thread);
+	assert_false(conf.allow_unlocked_memory);
+	assert_int_equal(conf.checkpoint_ms, 10000);
+	assert_int_equal(conf.client_idle_ms, 300000);
+	conf_free(&conf);
+	conf_free(NULL);
+}
+
+static void
+everything(void **state)
+{
+	struct conf conf;
+
+	good("{\"v\":1,\"listen\":\"127.0.0.1:8080\",\"api\":\"127.1.2.3:0\","
+	    "\"workers\":3,\"passphrase_file\":\"/run/pass\",\"ledger\":{"
+	    "\"sync\":\"none\",\"checkpoint_ms\":500,\"recorder\":\"thread\"},"
+	    "\"upstream\":{\"ca_file\":\"/etc/ca.pem\",\"resolve\":["
+	    "\"api.example.com:443:127.0.0.1:8443\","
+	    "\"six.example.com:80:[::1]:8080\"],"
+	    "\"connect_ms\":1,\"idle_ms\":2,\"pool\":0},\"client\":{"
+	    "\"head_ms\":3,\"idle_ms\":4,\"max_connections\":5},"
+	    "\"allow_unlocked_memory\":true}", &conf);
+	assert_int_equal(ntohs(conf.listen.sin_port), 8080);
+	assert_int_equal(ntohl(conf.api.sin_addr.s_addr), 0x7f010203);
+	assert_int_equal(conf.workers, 3);
+	assert_string_equal(conf.passphrase_file, "/run/pass");
+	assert_false(conf.ledger_sync);
+	assert_true(conf.ledger_thread);
+	assert_int_equal(conf.checkpoint_ms, 500);
+	assert_string_equal(conf.upstream_ca_file, "/etc/ca.pem");
+	assert_int_equal(conf.n_resolve, 2);
+	assert_string_equal(conf.resolve[0].host, "api.example.com");
+	assert_int_equal(conf.resolve[0].port, 443);
+	assert_string_equal(conf.resolve[0].address, "127.0.0.1");
+	assert_int_equal(conf.resolve[0].to_port, 8443);
+	assert_string_equal(conf.resolve[1].address, "::1");
+	assert_int_equal(conf.resolve[1].to_port, 8080);
+	assert_int_equal(conf.pool, 0);
+	assert_int_equal(conf.max_connections, 5);
+	assert_true(conf.allow_unlocked_memory);
+	conf_free(&conf);
+}
+
+static void
+refusals(void **state)
+{
+	bad("", "JSON");
+	bad("[]", "object");
+	bad("{\"v\":1} x", "JSON");
+	bad("{\"v\":1,}", "JSON");
+	bad("{\"v\":NaN}", "JSON");
+	bad("{}", "\"v\": 1");
+	bad("{\"v\":2}", "v must be 1");
+	bad("{\"v\":1.0}", "v must be 1");
+	bad("{\"v\":1,\"v\":1}", "twice");
+	bad("{\"v\":1,\"ledger\":{\"sync\":\"data\",\"sync\":\"none\"}}", "twice");
+	bad("{\"v\":1,\"wrokers\":2}", "unknown member wrokers");
+	bad("{\"v\":1,\"client\":{\"x\":2}}", "unknown member client.x");
+	bad("{\"v\":1,\"client\":[]}", "client must be an object");
+	bad("{\"v\":1,\"workers\":0}", "workers must be an integer from 1 to");
+	bad("{\"v\":1,\"workers\":65}", "workers must");
+	bad("{\"v\":1,\"workers\":\"2\"}", "workers must");
+	bad("{\"v\":1,\"workers\":2.0}", "workers must");
+	bad("{\"v\":1,\"workers\":99999999999999999999}", "JSON");
+	bad("{\"v\":1,\"ledger\":{\"sync\":\"sometimes\"}}", "ledger.sync must");
+	bad("{\"v\":1,\"ledger\":{\"sync\":true}}", "ledger.sync must");
+	bad("{\"v\":1,\"allow_unlocked_memory\":1}", "true or false");
+	bad("{\"v\":1,\"passphrase_file\":\"pass\"}", "absolute path");
+	bad("{\"v\":1,\"upstream\":{\"ca_file\":null}}", "upstream.ca_file");
+}
+
+static void
+listen_addresses(void **state)
+{
+	static const char *const addresses[] = { "", ":80", "127.0.0.1",
+	    "0.0.0.0:80", "192.0.2.1:80", "localhost:80", "127.0.0.1:65536",
+	    "127.0.0.1:", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 80",
+	    "127.1:80", "[::1]:80", "127.0.0.1:80:80", "127.0.0.1:0x50",
+	    "127.000000000000.0.1:80", NULL };
+	char text[128];
+	size_t i;
+
+	for (i = 0; addresses[i] != NULL; i++) {
+		snprintf(text, sizeof(text), "{\"v\":1,\"listen\":\"%s\"}",
+		    addresses[i]);
+		bad(text, "loopback");
+	}
+	bad("{\"v\":1,\"api\":80}", "loopback");
+}
+
+static void
+resolve_entries(void **state)
+{
+	static const char *const entries[] = { "", "a:1", "a:1:127.0.0.1",
+	    "a:0:127.0.0.1:1", "a:1:127.0.0.1:0", "a:1:::1:1", "a:1:[::1:1",
+	    "a:1:[]:1", "a:1:127.0.0.1:1:", "A:1:127.0.0.1:1",
+	    "a b:1:127.0.0.1:1", ":1:127.0.0.1:1", "a:1:b:1", "a:1::1",
+	    "a:65536:127.0.0.1:1", NULL };
+	char text[256];
+	struct conf conf;
+	size_t i;
+
+	for (i = 0; entries[i] != NULL; i++) {
+		snprintf(text, sizeof(text),
+		    "{\"v\":1,\"upstream\":{\"resolve\":[\"%s\"]}}", entries[i]);
+		bad(text, "upstream.resolve");
+	}
+	bad("{\"v\":1,\"upstream\":{\"resolve\":[1]}}", "upstream.resolve");
+	bad("{\"v\":1,\"upstream\":{\"resolve\":\"a:1:127.0.0.1:1\"}}", "array");
+	good("{\"v\":1,\"upstream\":{\"resolve\":[]}}", &conf);
+	conf_free(&conf);
+}
+
+static void
+too_many_resolves(void **state)
+{
+	char text[8192] = "{\"v\":1,\"upstream\":{\"resolve\":[";
+	struct conf conf;
+	int i;
+
+	for (i = 0; i < CONF_RESOLVE_MAX; i++)
+		strcat(text, i == 0 ? "\"a:1:127.0.0.1:1\"" :
+		    ",\"a:1:127.0.0.1:1\"");
+	strcat(text, "]}}");
+	good(text, &conf);
+	assert_int_equal(conf.n_resolve, CONF_RESOLVE_MAX);
+	conf_free(&conf);
+
+	text[strlen(text) - 3] = '\0';
+	strcat(text, ",\"a:1:127.0.0.1:1\"]}}");
+	bad(text, "at most 64");
+}
+
+static void
+file_that_others_write(void **state)
+{
+	char path[] = "/tmp/test_conf.XXXXXX", err[512] = "";
+	struct conf conf;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "{\"v\":1}", 7), 7);
+	close(fd);
+
+	chmod(path, 0644);	/* settings are no secret */
+	assert_int_equal(conf_load(path, &conf, err, sizeof(err)), 0);
+	conf_free(&conf);
+	chmod(path, 0664);
+	assert_int_equal(conf_load(path, &conf, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "others can write"));
+	assert_non_null(strstr(err, path));
+	chmod(path, 0602);
+	assert_int_equal(conf_load(path, &conf, err, sizeof(err)), -1);
+	unlink(path);
+	assert_int_equal(conf_load("/tmp", &conf, err, sizeof(err)), -1);
+}
+
+static void
+home(void **state)
+{
+	char dir[] = "/tmp/test_home.XXXXXX", deep[64], path[128], err[256];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(deep, sizeof(deep), "%s/a/b", dir);
+
+	setenv("COUNTERSIGN_HOME", "relative", 1);
+	assert_null(home_dir(err, sizeof(err)));
+	assert_non_null(strstr(err, "absolute"));
+	unsetenv("COUNTERSIGN_HOME");
+	unsetenv("XDG_STATE_HOME");
+	unsetenv("HOME");
+	assert_null(home_dir(err, sizeof(err)));
+	setenv("XDG_STATE_HOME", "", 1);
+	assert_null(home_dir(err, sizeof(err)));
+
+	setenv("COUNTERSIGN_HOME", deep, 1);
+	assert_string_equal(home_dir(err, sizeof(err)), deep);
+	assert_int_equal(home_make(err, sizeof(err)), 0);
+	assert_int_equal(home_make(err, sizeof(err)), 0);
+	chmod(deep, 0750);
+	assert_int_equal(home_make(err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "0750"));
+
+	assert_int_equal(home_path("ca/ca.pem", path, sizeof(path)), 0);
+	assert_non_null(strstr(path, "/a/b/ca/ca.pem"));
+	assert_int_equal(home_path("ca/ca.pem", path, strlen(deep) + 10), -1);
+	assert_int_equal(home_path("ca/ca.pem", path, strlen(deep) + 11), 0);
+
+	rmdir(deep);
+	deep[strlen(deep) - 2] = '\0';
+	rmdir(deep);
+	rmdir(dir);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(everything),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(listen_addresses),
+		cmocka_unit_test(resolve_entries),
+		cmocka_unit_test(too_many_resolves),
+		cmocka_unit_test(file_that_others_write),
+		cmocka_unit_test(home),
+	};
+
+	return cmocka_run_group_tests_name("conf", tests, NULL, NULL);
+}
