@@ -24,7 +24,8 @@ enum vault_status {
 	VAULT_MISSING,		/* no such secret, or no vault here */
 	VAULT_REVOKED,
 	VAULT_EXISTS,
-	VAULT_INVALID,		/* bad name or bytes; the message says why */
+	VAULT_INVALID,		/* bad name or bytes, a file of another format version,
+				 * or one that others may touch; the message says why */
 	VAULT_IO		/* the message has the system's word */
 };
 
@@ -33,11 +34,18 @@ struct vault_error {
 	char text[VAULT_ERR_MAX];	/* never a byte of a secret */
 };
 
-/* What a store does; the context is its own. */
+/* Fills *err (NULL-safe) and returns status. */
+enum vault_status vault_fail(struct vault_error *err, enum vault_status status,
+    const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * What a store does; the context is its own.  vault.c calls these one at a
+ * time, with names and bytes already checked, and keeps the cache.
+ */
 struct vault_ops {
 	const char *backend;	/* "file", "secretservice", "kv": for records and logs */
 	enum vault_status (*put)(void *ctx, const char *name, const void *bytes,
-	    size_t len, uint32_t *version, struct vault_error *err);
+	    size_t len, bool rotate, uint32_t *version, struct vault_error *err);
 	enum vault_status (*get)(void *ctx, const char *name, uint32_t version,
 	    struct secret **out, uint32_t *got, struct vault_error *err);
 	enum vault_status (*revoke)(void *ctx, const char *name,
@@ -46,9 +54,14 @@ struct vault_ops {
 	    void (*each)(void *arg, const char *name, uint32_t version,
 	    int64_t created_s, int64_t revoked_s), void *arg,
 	    struct vault_error *err);
+	/* Asked about once a second: has somebody else changed the store since
+	 * the last call of any operation?  Then the cache is dropped.  NULL:
+	 * nobody else can. */
+	bool (*changed)(void *ctx);
 	void (*close)(void *ctx);
 };
 
+/* Takes over ctx; NULL where out of memory (ctx stays the caller's). */
 struct vault *vault_new(const struct vault_ops *ops, void *ctx);
 void vault_close(struct vault *vault);
 const char *vault_backend(const struct vault *vault);
@@ -61,12 +74,15 @@ enum vault_status vault_put(struct vault *vault, const char *name,
     struct vault_error *err);
 
 /* The given version, or the newest active one for version 0; the caller owns
- * the reference.  Cached in locked memory: cheap enough for every request. */
+ * the reference.  VAULT_REVOKED where that version, or every version, is.
+ * Cached in locked memory: cheap enough for every request.  What another
+ * process stores or revokes is seen after at most about a second. */
 enum vault_status vault_get(struct vault *vault, const char *name,
     uint32_t version, struct secret **out, uint32_t *got,
     struct vault_error *err);
 
-/* Revoke one version, or all of them for version 0; its bytes are erased. */
+/* Revoke one version, or all of them for version 0; its bytes are erased.
+ * Revoking what is revoked already is VAULT_REVOKED. */
 enum vault_status vault_revoke(struct vault *vault, const char *name,
     uint32_t version, struct vault_error *err);
 

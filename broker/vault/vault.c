@@ -1,0 +1,327 @@
+/*
+ * Names, the cache and the order of things; the stores do the rest.
+ *
+ * Two locks.  `store` is held around every call of the store, which may read,
+ * write and wait for the disk.  `cache` is held for moments, so that a request
+ * finds its secret while another thread is busy storing.  A secret enters the
+ * cache under both, and put and revoke forget the name under both, so no
+ * loader can bring back what was just replaced.
+ */
+#include "vault/vault.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BUCKETS 256
+#define CACHED_MAX 1024		/* at least a locked page each */
+
+struct cached {
+	struct cached *next;
+	char name[VAULT_NAME_MAX + 1];
+	uint32_t version;
+	bool newest;		/* what version 0 asks for */
+	struct secret *secret;
+};
+
+struct vault {
+	const struct vault_ops *ops;
+	void *ctx;
+	pthread_mutex_t store;
+	pthread_rwlock_t cache;
+	struct cached *buckets[BUCKETS];
+	size_t n_cached;
+	atomic_long asked_s;	/* when ops->changed was last called */
+};
+
+enum vault_status
+vault_fail(struct vault_error *err, enum vault_status status,
+    const char *format, ...)
+{
+	va_list ap;
+
+	if (err != NULL) {
+		err->status = status;
+		va_start(ap, format);
+		vsnprintf(err->text, sizeof(err->text), format, ap);
+		va_end(ap);
+	}
+	return status;
+}
+
+static bool
+name_char(char c, bool first)
+{
+	if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+		return true;
+	return !first && (c == '.' || c == '_' || c == '-');
+}
+
+bool
+vault_name_ok(const char *name)
+{
+	size_t i;
+
+	if (name == NULL || name[0] == '\0')
+		return false;
+	for (i = 0; name[i] != '\0'; i++)
+		if (i == VAULT_NAME_MAX || !name_char(name[i], i == 0))
+			return false;
+	return true;
+}
+
+static enum vault_status
+check_name(const char *name, struct vault_error *err)
+{
+	if (vault_name_ok(name))
+		return VAULT_OK;
+	return vault_fail(err, VAULT_INVALID, "a secret's name is 1 to %d of "
+	    "a-z 0-9 . _ - and begins with a letter or digit", VAULT_NAME_MAX);
+}
+
+struct vault *
+vault_new(const struct vault_ops *ops, void *ctx)
+{
+	struct vault *vault;
+
+	if ((vault = calloc(1, sizeof(*vault))) == NULL)
+		return NULL;
+	vault->ops = ops;
+	vault->ctx = ctx;
+	pthread_mutex_init(&vault->store, NULL);
+	pthread_rwlock_init(&vault->cache, NULL);
+	return vault;
+}
+
+const char *
+vault_backend(const struct vault *vault)
+{
+	return vault->ops->backend;
+}
+
+/* --- the cache --------------------------------------------------------- */
+
+static struct cached **
+bucket_of(struct vault *vault, const char *name)
+{
+	uint32_t h = 2166136261u;	/* FNV-1a */
+
+	for (; *name != '\0'; name++)
+		h = (h ^ (uint8_t)*name) * 16777619u;
+	return &vault->buckets[h % BUCKETS];
+}
+
+/* Unlink every entry of name, or every entry for NULL; caller holds both. */
+static void
+forget_in(struct vault *vault, struct cached **at, const char *name)
+{
+	struct cached *entry;
+
+	while ((entry = *at) != NULL) {
+		if (name != NULL && strcmp(entry->name, name) != 0) {
+			at = &entry->next;
+			continue;
+		}
+		*at = entry->next;
+		secret_unref(entry->secret);
+		free(entry);
+		vault->n_cached--;
+	}
+}
+
+static void
+forget(struct vault *vault, const char *name)
+{
+	size_t i;
+
+	pthread_rwlock_wrlock(&vault->cache);
+	if (name != NULL)
+		forget_in(vault, bucket_of(vault, name), name);
+	for (i = 0; name == NULL && i < BUCKETS; i++)
+		forget_in(vault, &vault->buckets[i], NULL);
+	pthread_rwlock_unlock(&vault->cache);
+}
+
+static struct secret *
+find(struct vault *vault, const char *name, uint32_t version, uint32_t *got)
+{
+	struct secret *secret = NULL;
+	struct cached *entry;
+
+	pthread_rwlock_rdlock(&vault->cache);
+	for (entry = *bucket_of(vault, name); entry != NULL; entry = entry->next)
+		if ((version == 0 ? entry->newest : entry->version == version) &&
+		    strcmp(entry->name, name) == 0) {
+			secret = secret_ref(entry->secret);
+			if (got != NULL)
+				*got = entry->version;
+			break;
+		}
+	pthread_rwlock_unlock(&vault->cache);
+	return secret;
+}
+
+/* Best effort: without memory, or when full, the next request asks the store. */
+static void
+remember(struct vault *vault, const char *name, uint32_t version, bool newest,
+    struct secret *secret)
+{
+	struct cached *entry, **at;
+
+	if (vault->n_cached >= CACHED_MAX)
+		forget(vault, NULL);
+	if ((entry = calloc(1, sizeof(*entry))) == NULL)
+		return;
+	snprintf(entry->name, sizeof(entry->name), "%s", name);
+	entry->version = version;
+	entry->newest = newest;
+	entry->secret = secret_ref(secret);
+
+	at = bucket_of(vault, name);
+	pthread_rwlock_wrlock(&vault->cache);
+	entry->next = *at;
+	*at = entry;
+	vault->n_cached++;
+	pthread_rwlock_unlock(&vault->cache);
+}
+
+/* Once a second, by whichever thread comes first: did another process change
+ * the store?  Everybody else passes for the price of reading a clock. */
+static void
+look_around(struct vault *vault)
+{
+	struct timespec now;
+	long asked;
+
+	if (vault->ops->changed == NULL)
+		return;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	asked = atomic_load_explicit(&vault->asked_s, memory_order_relaxed);
+	if (asked == (long)now.tv_sec || !atomic_compare_exchange_strong(
+	    &vault->asked_s, &asked, (long)now.tv_sec))
+		return;
+	if (pthread_mutex_trylock(&vault->store) != 0)
+		return;		/* whoever holds it looks at the store anyway */
+	if (vault->ops->changed(vault->ctx))
+		forget(vault, NULL);
+	pthread_mutex_unlock(&vault->store);
+}
+
+/* --- what callers use -------------------------------------------------- */
+
+enum vault_status
+vault_put(struct vault *vault, const char *name, const void *bytes, size_t len,
+    bool rotate, uint32_t *version, struct vault_error *err)
+{
+	enum vault_status status;
+	const char *why;
+	uint32_t made = 0;
+
+	if ((status = check_name(name, err)) != VAULT_OK)
+		return status;
+	if ((why = secret_check(bytes, &len)) != NULL)
+		return vault_fail(err, VAULT_INVALID, "the secret %s", why);
+
+	pthread_mutex_lock(&vault->store);
+	status = vault->ops->put(vault->ctx, name, bytes, len, rotate, &made, err);
+	forget(vault, name);	/* also after a failure: ask the store again */
+	pthread_mutex_unlock(&vault->store);
+	if (status == VAULT_OK && version != NULL)
+		*version = made;
+	return status;
+}
+
+static enum vault_status
+load(struct vault *vault, const char *name, uint32_t version,
+    struct secret **out, uint32_t *got, struct vault_error *err)
+{
+	enum vault_status status = VAULT_OK;
+	uint32_t found = 0;
+
+	pthread_mutex_lock(&vault->store);
+	/* Another thread may have brought it while we waited. */
+	if ((*out = find(vault, name, version, &found)) == NULL) {
+		status = vault->ops->get(vault->ctx, name, version, out, &found,
+		    err);
+		if (status == VAULT_OK)
+			remember(vault, name, found, version == 0, *out);
+	}
+	pthread_mutex_unlock(&vault->store);
+	if (status == VAULT_OK && got != NULL)
+		*got = found;
+	return status;
+}
+
+enum vault_status
+vault_get(struct vault *vault, const char *name, uint32_t version,
+    struct secret **out, uint32_t *got, struct vault_error *err)
+{
+	enum vault_status status;
+
+	*out = NULL;
+	if ((status = check_name(name, err)) != VAULT_OK)
+		return status;
+	look_around(vault);
+	if ((*out = find(vault, name, version, got)) != NULL)
+		return VAULT_OK;
+	return load(vault, name, version, out, got, err);
+}
+
+enum vault_status
+vault_revoke(struct vault *vault, const char *name, uint32_t version,
+    struct vault_error *err)
+{
+	enum vault_status status;
+
+	if ((status = check_name(name, err)) != VAULT_OK)
+		return status;
+	pthread_mutex_lock(&vault->store);
+	status = vault->ops->revoke(vault->ctx, name, version, err);
+	forget(vault, name);
+	pthread_mutex_unlock(&vault->store);
+	return status;
+}
+
+struct listing {
+	void (*each)(void *arg, const struct vault_entry *entry);
+	void *arg;
+};
+
+static void
+list_one(void *arg, const char *name, uint32_t version, int64_t created_s,
+    int64_t revoked_s)
+{
+	struct listing *listing = arg;
+	struct vault_entry entry = { name, version, created_s, revoked_s };
+
+	listing->each(listing->arg, &entry);
+}
+
+enum vault_status
+vault_list(struct vault *vault,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    struct vault_error *err)
+{
+	struct listing listing = { each, arg };
+	enum vault_status status;
+
+	pthread_mutex_lock(&vault->store);
+	status = vault->ops->list(vault->ctx, list_one, &listing, err);
+	pthread_mutex_unlock(&vault->store);
+	return status;
+}
+
+void
+vault_close(struct vault *vault)
+{
+	if (vault == NULL)
+		return;
+	forget(vault, NULL);
+	vault->ops->close(vault->ctx);
+	pthread_rwlock_destroy(&vault->cache);
+	pthread_mutex_destroy(&vault->store);
+	free(vault);
+}
