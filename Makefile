@@ -64,7 +64,7 @@ $(BUILD)/obj/policy/default_pack.o: $(wildcard policy/packs/default/* policy/pac
 
 define library
 $(BUILD)/lib$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
-	@rm -f $$@
+	@mkdir -p $$(@D) && rm -f $$@
 	$(AR) rcsD $$@ $$^
 endef
 $(foreach l,$(LIBNAMES),$(eval $(call library,$(l))))
