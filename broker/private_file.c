@@ -96,6 +96,10 @@ private_file_why(int error)
 	case EPERM:
 		return "belongs to another user, or its mode lets others at it: "
 		    "chown it, chmod 600 it";
+	case ENOENT:
+		return "is not there";
+	case EEXIST:
+		return "is there already";
 	case EFBIG:
 		return "is far larger than such a file can be";
 	case ELOOP:

@@ -8,7 +8,9 @@
  * loader can bring back what was just replaced.
  */
 #include "vault/vault.h"
+#include "private_file.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -50,6 +52,22 @@ vault_fail(struct vault_error *err, enum vault_status status,
 		va_end(ap);
 	}
 	return status;
+}
+
+enum vault_status
+vault_fail_file(struct vault_error *err, const char *path, int error)
+{
+	enum vault_status status = VAULT_IO;
+
+	if (error == ENOENT)
+		status = VAULT_MISSING;
+	else if (error == EEXIST)
+		status = VAULT_EXISTS;
+	else if (error == EPERM || error == ELOOP || error == EINVAL)
+		status = VAULT_INVALID;
+	else if (error == EFBIG)
+		status = VAULT_DAMAGED;
+	return vault_fail(err, status, "%s: %s", path, private_file_why(error));
 }
 
 static bool

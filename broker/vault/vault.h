@@ -38,6 +38,10 @@ struct vault_error {
 enum vault_status vault_fail(struct vault_error *err, enum vault_status status,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The same for a file that could not be read or made: "path: why". */
+enum vault_status vault_fail_file(struct vault_error *err, const char *path,
+    int error);
+
 /*
  * What a store does; the context is its own.  vault.c calls these one at a
  * time, with names and bytes already checked, and keeps the cache.
