@@ -4,10 +4,14 @@
  *
  * host: lower case, no trailing dot, A-labels only, IPv4 in dotted decimal
  * (decimal, octal and hex spellings are refused), IPv6 compressed, without
- * brackets.  path: begins with '/', percent escapes in upper case, unreserved
- * ones decoded; "." and ".." segments, "//", escaped '/', '\', NUL and control
- * bytes are refused, not repaired.  query: without '?', spelling kept, control
- * bytes refused.  A default port is implied, never written.
+ * brackets, an IPv4-mapped one as the IPv4 address it is.  path: begins with
+ * '/', percent escapes in upper case, unreserved ones decoded, bytes that no
+ * path may hold ('"', '<', '|', '[', ...) escaped; "." and ".." segments (also
+ * with a ";parameter"), "//", escaped '/', '\', NUL, control bytes and overlong
+ * UTF-8 are refused, not repaired.  query: without '?', spelling kept, control
+ * bytes refused.  No fragment.  A default port is implied, never written.
+ *
+ * Applied to its own output it changes nothing.
  */
 #ifndef BROKER_TARGET_H
 #define BROKER_TARGET_H
@@ -17,6 +21,7 @@
 #define TARGET_HOST_MAX 254
 #define TARGET_PATH_MAX 8192
 #define TARGET_QUERY_MAX 16384
+#define TARGET_BUF_MAX (TARGET_PATH_MAX + TARGET_QUERY_MAX + 2)
 
 struct target {
 	bool https;
@@ -29,20 +34,31 @@ struct target {
 	size_t query_len;
 };
 
-/* buf holds path and query and must outlive out.  NULL, or the violated rule. */
+/*
+ * buf holds path and query and must outlive out; TARGET_BUF_MAX bytes always do.
+ * NULL, or the violated rule: static text that repeats nothing of the input.
+ */
 const char *target_from_absolute(struct slice uri, char *buf, size_t cap,
     struct target *out);
 const char *target_from_authority(struct slice authority, uint16_t default_port,
-    struct target *out);	/* CONNECT and Host: no path */
+    struct target *out);	/* CONNECT and Host: no path; https where default_port is 443 */
+/* "/path?query"; the rest of out stays. */
 const char *target_set_path(struct target *out, struct slice origin_form,
     char *buf, size_t cap);
 
 /* "host" or "host:port" where the port is not the scheme's own; IPv6 in
- * brackets.  The length, or 0 where it does not fit. */
+ * brackets; NUL-terminated.  The length, or 0 where it does not fit. */
 size_t target_host_field(const struct target *target, char *buf, size_t cap);
 
-/* "https://api.github.com:443/repos": the form that grants and records use. */
+/*
+ * "https://api.github.com:443/repos": the form that grants and records use.
+ * Without the query, which may hold a credential.  with_port: write it even
+ * where it is the default.  NUL-terminated; the length, or 0.
+ */
 size_t target_url(const struct target *target, bool with_port, char *buf,
     size_t cap);
+
+/* Same scheme, host and port? */
+bool target_same_origin(const struct target *a, const struct target *b);
 
 #endif
