@@ -6,6 +6,7 @@
 #define BROKER_BINDING_H
 
 #include "http/target.h"
+#include "policy/policy.h"
 
 #define BINDING_ID_MAX 64
 
@@ -27,6 +28,7 @@ struct binding {
 	struct placement placement;
 	char **env;		/* variables that hold the placeholder */
 	size_t n_env;
+	int64_t max_requests;	/* per run; -1: no limit of its own */
 };
 
 struct bindings;
@@ -45,6 +47,15 @@ const struct binding *bindings_by_id(const struct bindings *bindings,
  * begin); NULL when there are no more. */
 const struct binding *bindings_for(const struct bindings *bindings,
     const struct target *target, size_t *cursor);
+
+/* data.limits: what one run may use; -1 where nothing is said. */
+const struct policy_budget *bindings_limits(const struct bindings *bindings);
+
+/* data.grant: what a grant gets that asks for nothing else. */
+struct binding_grant {
+	int64_t ttl_s, uses;	/* 300 and 1 where nothing is said */
+};
+const struct binding_grant *bindings_grant(const struct bindings *bindings);
 
 /* data.egress.private: may this address be dialled although it is private? */
 struct sockaddr;
