@@ -1,0 +1,405 @@
+/* Life of the gate, its rules and its secrets. */
+#include "gate/admin.h"
+
+#include "gate/impl.h"
+#include "gate/run.h"
+#include "ledger/json_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <sodium.h>
+
+/* --- small things ---------------------------------------------------- */
+
+void
+text_copy(char *out, size_t cap, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n >= cap) {
+		n = cap - 1;
+		while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+			n--;
+	}
+	memcpy(out, text, n);
+	out[n] = '\0';
+}
+
+void
+problem_set(struct gate_problem *why, unsigned status, const char *rule,
+    const char *detail, const char *remedy)
+{
+	why->status = status;
+	text_copy(why->rule, sizeof(why->rule), rule);
+	text_copy(why->detail, sizeof(why->detail), detail);
+	text_copy(why->remedy, sizeof(why->remedy), remedy);
+}
+
+int
+record_append(struct ledger_port *port, const char *type, const char *run,
+    const char *policy, const char *body, int len, bool seal,
+    struct ledger_receipt *receipt, struct gate_problem *why)
+{
+	struct ledger_record record = { .type = type, .run = run,
+	    .policy = policy, .body = body, .body_len = (size_t)len,
+	    .seal = seal };
+	enum ledger_status status = LEDGER_REJECTED;
+
+	if (len >= 0)
+		status = ledger_append_wait(port, &record, receipt);
+	if (status == LEDGER_DURABLE)
+		return 0;
+	problem_set(why, 503, status == LEDGER_FULL ? "ledger/full" :
+	    "ledger/failed", "the record could not be made durable, so nothing was done",
+	    status == LEDGER_FULL ? "free space where the ledger is" :
+	    "see the daemon's log; restart it once the cause is gone");
+	return -1;
+}
+
+/* --- life ------------------------------------------------------------ */
+
+static int
+locks_init(struct gate *gate)
+{
+	if (pthread_mutex_init(&gate->admin, NULL) != 0 ||
+	    pthread_rwlock_init(&gate->lock, NULL) != 0 ||
+	    pthread_mutex_init(&gate->rules_lock, NULL) != 0 ||
+	    secrets_init(&gate->secrets) == -1)
+		return -1;
+	return 0;
+}
+
+struct gate *
+gate_new(const struct gate_options *options, char *err, size_t err_len)
+{
+	struct gate *gate = calloc(1, sizeof(*gate));
+
+	if (gate == NULL || locks_init(gate) == -1) {
+		snprintf(err, err_len, "out of memory");
+		free(gate);
+		return NULL;
+	}
+	gate->vault = options->vault;
+	gate->pack_path = strdup(options->pack_path);
+	gate->keyed = keyed_new(options->pseudonym_key);
+	if (gate->pack_path == NULL || gate->keyed == NULL) {
+		snprintf(err, err_len, "out of (locked) memory");
+		goto fail;
+	}
+	gate->rules = rules_load(gate->pack_path, err, err_len);
+	if (gate->rules == NULL)
+		goto fail;
+	if (secrets_refresh(&gate->secrets, gate->vault,
+	    gate->rules->bindings) == -1) {
+		snprintf(err, err_len, "out of (locked) memory");
+		goto fail;
+	}
+	return gate;
+fail:
+	gate_free(gate);
+	return NULL;
+}
+
+void
+gate_free(struct gate *gate)
+{
+	if (gate == NULL)
+		return;
+	while (gate->first_run != NULL) {
+		atomic_store(&gate->first_run->open, false);
+		run_drop_locked(gate, gate->first_run);
+	}
+	table_clear(&gate->tokens);
+	table_clear(&gate->ids);
+	table_clear(&gate->credentials);
+	table_clear(&gate->grants);
+	secrets_clear(&gate->secrets);
+	rules_unref(gate->rules);
+	keyed_free(gate->keyed);
+	free(gate->pack_path);
+	pthread_mutex_destroy(&gate->admin);
+	pthread_rwlock_destroy(&gate->lock);
+	pthread_mutex_destroy(&gate->rules_lock);
+	free(gate);
+}
+
+/* --- cutting streams ------------------------------------------------- */
+
+static void
+cut(struct gate *gate, const struct run *run, const char *binding)
+{
+	void (*call)(void *, const struct run *, const char *);
+	void *arg;
+
+	pthread_rwlock_rdlock(&gate->lock);
+	call = gate->cut;
+	arg = gate->cut_arg;
+	pthread_rwlock_unlock(&gate->lock);
+	if (call != NULL)
+		call(arg, run, binding);
+}
+
+void
+gate_cut(struct gate *gate, const struct run *run, const char *binding)
+{
+	cut(gate, run, binding);
+}
+
+static bool
+same_place(const struct binding *a, const struct binding *b)
+{
+	if (a->https != b->https || a->port != b->port ||
+	    a->n_hosts != b->n_hosts || strcmp(a->secret, b->secret) != 0)
+		return false;
+	for (size_t i = 0; i < a->n_hosts; i++)
+		if (strcmp(a->hosts[i], b->hosts[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Streams of bindings that are gone or go elsewhere now. */
+static void
+cut_changed(struct gate *gate, const struct rules *before,
+    const struct rules *after)
+{
+	for (size_t i = 0; i < bindings_count(before->bindings); i++) {
+		const struct binding *old = bindings_at(before->bindings, i);
+		const struct binding *new = bindings_by_id(after->bindings,
+		    slice_of(old->id));
+
+		if (new == NULL || !same_place(old, new))
+			cut(gate, NULL, old->id);
+	}
+}
+
+static void
+cut_secret(struct gate *gate, const struct rules *rules, const char *name)
+{
+	for (size_t i = 0; i < bindings_count(rules->bindings); i++) {
+		const struct binding *binding = bindings_at(rules->bindings, i);
+
+		if (strcmp(binding->secret, name) == 0)
+			cut(gate, NULL, binding->id);
+	}
+}
+
+/* --- rules ----------------------------------------------------------- */
+
+static int
+reload_record(struct ledger_port *port, const struct rules *before,
+    const struct rules *after, struct gate_problem *why)
+{
+	struct ledger_receipt receipt;
+	struct json_out out;
+	char body[256];
+
+	json_out_begin(&out, body, sizeof(body));
+	json_out_object(&out, NULL);
+	json_out_str(&out, "before", before->digest);
+	json_out_str(&out, "after", after->digest);
+	json_out_uint(&out, "bindings", bindings_count(after->bindings));
+	json_out_object_end(&out);
+	return record_append(port, "policy", NULL, before->digest, body,
+	    json_out_end(&out), false, &receipt, why);
+}
+
+static struct rules *
+rules_swap(struct gate *gate, struct rules *rules)
+{
+	struct rules *old;
+
+	pthread_mutex_lock(&gate->rules_lock);
+	old = gate->rules;
+	gate->rules = rules;
+	pthread_mutex_unlock(&gate->rules_lock);
+	return old;
+}
+
+static int
+reload_locked(struct gate *gate, struct ledger_port *port,
+    struct rules *after, struct gate_problem *why)
+{
+	struct rules *before = gate->rules;
+
+	if (strcmp(before->digest, after->digest) == 0) {
+		rules_unref(after);
+		return 0;
+	}
+	if (reload_record(port, before, after, why) == -1) {
+		rules_unref(after);
+		return -1;
+	}
+	if (secrets_refresh(&gate->secrets, gate->vault,
+	    after->bindings) == -1) {
+		rules_unref(after);
+		problem_set(why, 503, "gate/memory", "out of locked memory",
+		    "raise the limit of locked memory (ulimit -l)");
+		return -1;
+	}
+	rules_swap(gate, after);
+	cut_changed(gate, before, after);
+	rules_unref(before);
+	return 0;
+}
+
+int
+gate_reload(struct gate *gate, struct ledger_port *port,
+    char before[POLICY_DIGEST_LEN + 1], char after[POLICY_DIGEST_LEN + 1],
+    struct gate_problem *why)
+{
+	char err[GATE_WHY_MAX] = "";
+	struct rules *rules;
+	int rv = -1;
+
+	pthread_mutex_lock(&gate->admin);
+	text_copy(before, POLICY_DIGEST_LEN + 1, gate->rules->digest);
+	rules = rules_load(gate->pack_path, err, sizeof(err));
+	if (rules == NULL)
+		problem_set(why, 422, "policy/bad-pack", err,
+		    "the pack in force stays; mend the new one and reload");
+	else
+		rv = reload_locked(gate, port, rules, why);
+	text_copy(after, POLICY_DIGEST_LEN + 1, gate->rules->digest);
+	atomic_fetch_add(rv == 0 ? &gate->reloads : &gate->reloads_failed, 1);
+	pthread_mutex_unlock(&gate->admin);
+	return rv;
+}
+
+/* --- secrets --------------------------------------------------------- */
+
+static int
+vault_problem(const struct vault_error *error, struct gate_problem *why)
+{
+	switch (error->status) {
+	case VAULT_EXISTS:
+		problem_set(why, 409, "vault/exists", error->text,
+		    "use rotate for a new version");
+		break;
+	case VAULT_MISSING:
+		problem_set(why, 404, "vault/missing", error->text,
+		    "store it with put");
+		break;
+	case VAULT_REVOKED:
+		problem_set(why, 409, "vault/revoked", error->text,
+		    "store a new version with rotate");
+		break;
+	case VAULT_INVALID:
+		problem_set(why, 400, "vault/invalid", error->text,
+		    "names are a-z, 0-9, '.', '_' and '-'; secrets hold no CR, LF or NUL");
+		break;
+	default:
+		problem_set(why, 503, "vault/unavailable", error->text,
+		    "see the daemon's log");
+	}
+	return -1;
+}
+
+static int
+secret_record(struct gate *gate, struct ledger_port *port, const char *event,
+    const char *name, uint32_t version, struct gate_problem *why)
+{
+	struct ledger_receipt receipt;
+	struct json_out out;
+	char body[256];
+
+	json_out_begin(&out, body, sizeof(body));
+	json_out_object(&out, NULL);
+	json_out_str(&out, "event", event);
+	json_out_str(&out, "name", name);
+	if (version > 0)
+		json_out_uint(&out, "version", version);
+	json_out_str(&out, "backend", vault_backend(gate->vault));
+	json_out_object_end(&out);
+	return record_append(port, "secret", NULL, gate->rules->digest, body,
+	    json_out_end(&out), false, &receipt, why);
+}
+
+static int
+secrets_changed(struct gate *gate, struct gate_problem *why)
+{
+	atomic_fetch_add(&gate->secrets_changed, 1);
+	if (secrets_refresh(&gate->secrets, gate->vault,
+	    gate->rules->bindings) == 0)
+		return 0;
+	problem_set(why, 503, "gate/memory", "out of locked memory",
+	    "raise the limit of locked memory (ulimit -l)");
+	return -1;
+}
+
+int
+gate_secret_put(struct gate *gate, struct ledger_port *port, const char *name,
+    const void *bytes, size_t len, bool rotate, uint32_t *version,
+    struct gate_problem *why)
+{
+	struct vault_error error = { VAULT_IO, "" };
+	int rv = -1;
+
+	pthread_mutex_lock(&gate->admin);
+	if (vault_put(gate->vault, name, bytes, len, rotate, version,
+	    &error) != VAULT_OK)
+		vault_problem(&error, why);
+	else if (secret_record(gate, port, rotate ? "rotated" : "stored",
+	    name, *version, why) == 0)
+		rv = secrets_changed(gate, why);
+	pthread_mutex_unlock(&gate->admin);
+	return rv;
+}
+
+/* Revoking must work although the ledger does not: first nothing more goes
+ * out, then it is written down. */
+int
+gate_secret_revoke(struct gate *gate, struct ledger_port *port,
+    const char *name, uint32_t version, struct gate_problem *why)
+{
+	struct vault_error error = { VAULT_IO, "" };
+	int rv = -1;
+
+	pthread_mutex_lock(&gate->admin);
+	if (vault_revoke(gate->vault, name, version, &error) != VAULT_OK) {
+		vault_problem(&error, why);
+	} else {
+		rv = secrets_changed(gate, why);
+		cut_secret(gate, gate->rules, name);
+		if (secret_record(gate, port, "revoked", name, version,
+		    why) == -1)
+			rv = -1;
+	}
+	pthread_mutex_unlock(&gate->admin);
+	return rv;
+}
+
+int
+gate_secret_each(struct gate *gate,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    struct gate_problem *why)
+{
+	struct vault_error error = { VAULT_IO, "" };
+
+	if (vault_list(gate->vault, each, arg, &error) != VAULT_OK)
+		return vault_problem(&error, why);
+	return 0;
+}
+
+/* --- figures --------------------------------------------------------- */
+
+void
+gate_counts(struct gate *gate, struct gate_counts *out)
+{
+	out->allowed = atomic_load(&gate->allowed);
+	out->refused = atomic_load(&gate->refused);
+	out->decisions_allow = atomic_load(&gate->decisions[POLICY_ALLOW]);
+	out->decisions_deny = atomic_load(&gate->decisions[POLICY_DENY]);
+	out->decisions_ask = atomic_load(&gate->decisions[POLICY_ASK]);
+	out->grants_issued = atomic_load(&gate->grants_issued);
+	out->grants_refused = atomic_load(&gate->grants_refused);
+	out->grants_redeemed = atomic_load(&gate->grants_redeemed);
+	out->grants_revoked = atomic_load(&gate->grants_revoked);
+	out->runs_opened = atomic_load(&gate->runs_opened);
+	pthread_rwlock_rdlock(&gate->lock);
+	out->runs_open = gate->n_open;
+	pthread_rwlock_unlock(&gate->lock);
+	out->secrets_changed = atomic_load(&gate->secrets_changed);
+	out->reloads = atomic_load(&gate->reloads);
+	out->reloads_failed = atomic_load(&gate->reloads_failed);
+}

@@ -1,0 +1,334 @@
+/* Opening and closing runs. */
+#include "gate/admin.h"
+
+#include "gate/run.h"
+#include "ledger/json_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <sodium.h>
+
+#define DRAIN_MS 1000	/* how long a close waits for outcomes of cut streams */
+
+/* --- opening --------------------------------------------------------- */
+
+static void
+limits_out(struct json_out *out, const struct policy_budget *limits)
+{
+	const struct { const char *name; int64_t value; } all[] = {
+		{ "requests", limits->requests },
+		{ "bytes_out", limits->bytes_out },
+		{ "cost", limits->cost },
+		{ "wall_ms", limits->wall_ms },
+	};
+
+	json_out_object(out, "limits");
+	for (size_t i = 0; i < 4; i++)
+		if (all[i].value >= 0)
+			json_out_int(out, all[i].name, all[i].value);
+	json_out_object_end(out);
+}
+
+static void
+text_out(struct json_out *out, const char *key, const char *text)
+{
+	if (text[0] != '\0')
+		json_out_str(out, key, text);
+}
+
+static int
+open_body(const struct run *run, char *buf, size_t cap)
+{
+	struct json_out out;
+
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	json_out_str(&out, "state", "open");
+	if (run->parent != NULL) {
+		json_out_hex(&out, "parent", run->parent->receipt.leaf,
+		    LEDGER_LEAF_LEN);
+		json_out_str(&out, "parent_run", run->parent->id);
+	}
+	text_out(&out, "principal", run->principal_mark);
+	json_out_object(&out, "agent");
+	text_out(&out, "name", run->agent_name);
+	text_out(&out, "version", run->agent_version);
+	json_out_object_end(&out);
+	if (run->root.pid > 0)
+		json_out_int(&out, "pid", run->root.pid);
+	limits_out(&out, &run->limits);
+	json_out_uint(&out, "placeholders", run->n_allowances);
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+static bool
+depth_ok(const struct run *parent)
+{
+	unsigned depth = 0;
+
+	for (; parent != NULL; parent = parent->parent)
+		depth++;
+	return depth < RUN_DEPTH_MAX;
+}
+
+/* The parent, referenced; *fine is false where one is named that will not do. */
+static struct run *
+parent_find(struct gate *gate, const char *id, bool *fine,
+    struct gate_problem *why)
+{
+	struct run *parent;
+
+	*fine = id == NULL;
+	if (id == NULL)
+		return NULL;
+	parent = gate_run_by_id(gate, slice_of(id));
+	*fine = parent != NULL && run_open_p(parent) && depth_ok(parent);
+	if (!*fine) {
+		problem_set(why, 409, "run/bad-parent",
+		    "the parent is no open run, or too deep below others",
+		    "name an open run");
+		run_unref(parent);
+		return NULL;
+	}
+	return parent;
+}
+
+static bool
+enter(struct gate *gate, struct run *run, struct gate_problem *why)
+{
+	bool fine;
+
+	pthread_rwlock_wrlock(&gate->lock);
+	fine = gate->n_open < RUNS_OPEN_MAX &&
+	    (run->parent == NULL || run_open_p(run->parent)) &&
+	    run_enter_locked(gate, run);
+	run_forget_locked(gate);
+	pthread_rwlock_unlock(&gate->lock);
+	if (!fine)
+		problem_set(why, 503, "run/too-many",
+		    "too many open runs, or the parent closed meanwhile",
+		    "close runs that are over");
+	return fine;
+}
+
+static bool
+root_ok(const struct gate_run_options *options, const struct run *run,
+    struct gate_problem *why)
+{
+	if (options->pid <= 0 || run->root.pid == options->pid)
+		return true;
+	problem_set(why, 409, "run/no-process",
+	    "there is no process with that pid",
+	    "name a process that lives as long as the run");
+	return false;
+}
+
+struct run *
+gate_run_open(struct gate *gate, struct ledger_port *port,
+    const struct gate_run_options *options, char token[GATE_TOKEN_MAX],
+    struct gate_problem *why)
+{
+	struct rules *rules = gate_rules(gate);
+	struct run *parent, *run = NULL;
+	char body[4096];
+	bool fine;
+
+	token[0] = '\0';
+	parent = parent_find(gate, options->parent, &fine, why);
+	if (!fine)
+		goto out;
+	keyed_mint(TOKEN_RUN, 32, token, GATE_TOKEN_MAX);
+	run = run_new(gate, rules, options, parent, token);
+	if (run == NULL) {
+		problem_set(why, 503, "gate/memory", "out of memory",
+		    "close runs that are over");
+		goto fail;
+	}
+	if (!root_ok(options, run, why) || record_append(port, "run", run->id,
+	    rules->digest, body, open_body(run, body, sizeof(body)), false,
+	    &run->receipt, why) == -1 || !enter(gate, run, why))
+		goto fail;
+	atomic_fetch_add(&gate->runs_opened, 1);
+	goto out;
+fail:
+	sodium_memzero(token, GATE_TOKEN_MAX);
+	run_unref(run);
+	run = NULL;
+out:
+	run_unref(parent);
+	rules_unref(rules);
+	return run;
+}
+
+/* --- closing --------------------------------------------------------- */
+
+/* True for the one caller that closes it. */
+static bool
+shut(struct gate *gate, struct run *run)
+{
+	bool was_open;
+
+	pthread_rwlock_wrlock(&gate->lock);
+	was_open = atomic_exchange(&run->open, false);
+	if (was_open) {
+		gate->n_open--;
+		gate->n_closed++;
+		for (struct grant *grant = run->grants; grant != NULL;
+		    grant = grant->next)
+			atomic_store(&grant->revoked, true);
+	}
+	pthread_rwlock_unlock(&gate->lock);
+	return was_open;
+}
+
+static void
+drain(struct run *run)
+{
+	const struct timespec pause = { 0, 5000000 };
+
+	for (int ms = 0; ms < DRAIN_MS && atomic_load(&run->in_flight) > 0;
+	    ms += 5)
+		nanosleep(&pause, NULL);
+}
+
+static int
+closed_body(const struct run *run, char *buf, size_t cap)
+{
+	struct json_out out;
+
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	json_out_str(&out, "state", "closed");
+	json_out_hex(&out, "parent", run->receipt.leaf, LEDGER_LEAF_LEN);
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+static int
+teardown_body(struct run *run, const struct ledger_receipt *closed, char *buf,
+    size_t cap)
+{
+	struct policy_budget used;
+	struct json_out out;
+
+	budget_used(run, &used);
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	json_out_hex(&out, "parent", run->receipt.leaf, LEDGER_LEAF_LEN);
+	json_out_uint(&out, "first_seq", run->receipt.seq);
+	json_out_uint(&out, "last_seq", closed->seq);
+	json_out_uint(&out, "first_index", run->receipt.index);
+	json_out_uint(&out, "last_index", closed->index);
+	json_out_object(&out, "counts");
+	json_out_uint(&out, "allowed", atomic_load(&run->allowed));
+	json_out_uint(&out, "refused", atomic_load(&run->refused));
+	json_out_uint(&out, "redacted", atomic_load(&run->redacted));
+	json_out_int(&out, "bytes_out", used.bytes_out);
+	json_out_int(&out, "cost", used.cost);
+	json_out_uint(&out, "grants", run->n_grants);
+	json_out_uint(&out, "unfinished", atomic_load(&run->in_flight));
+	json_out_object_end(&out);
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+static int
+close_records(struct ledger_port *port, struct run *run, const char *digest,
+    struct gate_run_summary *out, struct gate_problem *why)
+{
+	struct ledger_receipt closed, sealed;
+	struct policy_budget used;
+	char body[1024];
+
+	if (record_append(port, "run", run->id, digest, body,
+	    closed_body(run, body, sizeof(body)), false, &closed, why) == -1)
+		return -1;
+	if (record_append(port, "teardown", run->id, digest, body,
+	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,
+	    why) == -1)
+		return -1;
+	budget_used(run, &used);
+	*out = (struct gate_run_summary){
+		.first_seq = run->receipt.seq, .last_seq = sealed.seq,
+		.first_index = run->receipt.index, .size = sealed.index + 1,
+		.allowed = atomic_load(&run->allowed),
+		.refused = atomic_load(&run->refused),
+		.redacted = atomic_load(&run->redacted),
+		.bytes_out = (uint64_t)used.bytes_out,
+	};
+	out->requests = out->allowed + out->refused;
+	return 0;
+}
+
+/* The first open run below this one, referenced. */
+static struct run *
+open_child(struct gate *gate, const struct run *parent)
+{
+	struct run *run;
+
+	pthread_rwlock_rdlock(&gate->lock);
+	for (run = gate->first_run; run != NULL; run = run->next)
+		if (run->parent == parent && run_open_p(run))
+			break;
+	run_ref(run);
+	pthread_rwlock_unlock(&gate->lock);
+	return run;
+}
+
+/* Depth is bounded by RUN_DEPTH_MAX. */
+int
+gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
+    struct gate_run_summary *out, struct gate_problem *why)
+{
+	struct gate_run_summary ignored;
+	struct rules *rules;
+	struct run *child;
+	int rv = 0;
+
+	if (!shut(gate, run)) {
+		problem_set(why, 409, "run/closed", "the run is closed already",
+		    "nothing is left to do");
+		return -1;
+	}
+	while ((child = open_child(gate, run)) != NULL) {
+		gate_run_close(gate, port, child, &ignored, why);
+		run_unref(child);
+	}
+	gate_cut(gate, run, NULL);
+	drain(run);
+	rules = gate_rules(gate);
+	rv = close_records(port, run, rules->digest, out, why);
+	rules_unref(rules);
+	return rv;
+}
+
+/* --- what the command needs ------------------------------------------ */
+
+struct tagging {
+	const uint8_t *key;
+	void (*each)(void *arg, const uint8_t tag[32]);
+	void *arg;
+};
+
+static void
+tag_one(void *arg, struct slice secret)
+{
+	const struct tagging *tagging = arg;
+	uint8_t tag[KEYED_LEN];
+
+	keyed_digest(tagging->key, secret, tag);
+	tagging->each(tagging->arg, tag);
+}
+
+void
+gate_scrub_tags(struct gate *gate, uint8_t key[32],
+    void (*each)(void *arg, const uint8_t tag[32]), void *arg)
+{
+	struct tagging tagging = { key, each, arg };
+
+	randombytes_buf(key, 32);
+	secrets_each(&gate->secrets, tag_one, &tagging);
+}

@@ -1,0 +1,198 @@
+/*
+ * What the gate's own sources share.  Nobody else includes this.
+ *
+ * Locks, in the order in which they may be taken:
+ *   admin        reloads and changes of secrets, one at a time; held over I/O
+ *   lock         the tables: runs by token and id, credentials, grants by id.
+ *                Held for a look-up or an insertion, never over I/O.
+ *   rules_lock   the pointer to the rules in force; held for one reference
+ *   run->lock    a run's late allowances and its known processes
+ *   secrets.lock see secrets.h
+ * Everything that counts is atomic.  What a table points to is freed only when
+ * its last reference goes; tables hold one.
+ */
+#ifndef BROKER_GATE_IMPL_H
+#define BROKER_GATE_IMPL_H
+
+#include "gate/admin.h"
+#include "gate/keyed.h"
+#include "gate/secrets.h"
+#include "gate/sieve.h"
+#include "gate/table.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define RUNS_OPEN_MAX 4096
+#define RUNS_CLOSED_KEPT 256	/* so that what they held can still be named */
+#define GRANTS_PER_RUN_MAX 4096
+#define RUN_DEPTH_MAX 8
+#define RUN_PEERS_KEPT 16
+
+#define TOKEN_RUN "csr1_"
+#define TOKEN_GRANT "csg1_"
+#define TOKEN_LEN 48	/* prefix and 43 digits */
+#define PLACEHOLDER_TEXT_MAX 4096	/* longer text in a slot is nothing of ours */
+
+/* --- rules.c --------------------------------------------------------- */
+
+struct rules {
+	atomic_uint refs;
+	struct policy_pack *pack;
+	struct bindings *bindings;
+	char digest[POLICY_DIGEST_LEN + 1];
+};
+
+struct rules *rules_load(const char *path, char *err, size_t err_len);
+struct rules *rules_ref(struct rules *rules);
+
+/* --- who may present what -------------------------------------------- */
+
+enum credential_kind { CREDENTIAL_PLACEHOLDER, CREDENTIAL_GRANT };
+
+/* What a slot's text can turn out to be; a node of gate->credentials. */
+struct credential {
+	struct table_node node;		/* first: a node is a credential */
+	enum credential_kind kind;
+	struct run *run;		/* whose; not counted, the run owns it */
+};
+
+/* One run and one binding: the placeholder, and what was used. */
+struct allowance {
+	struct credential credential;
+	char binding[BINDING_ID_MAX + 1];
+	char *placeholder;		/* NULL: the binding came after the run */
+	_Atomic int64_t requests;
+	struct allowance *next;		/* of the late ones */
+};
+
+enum grant_action { GRANT_HTTP, GRANT_GIT_FETCH, GRANT_GIT_PUSH };
+
+struct grant {
+	struct credential credential;
+	struct table_node by_id;
+	atomic_uint refs;
+	char id[GATE_ID_MAX];
+	enum grant_action action;
+	char verb[24];			/* of GRANT_HTTP */
+	struct target target;		/* path and query point into text */
+	char *text;
+	char binding[BINDING_ID_MAX + 1], secret[VAULT_NAME_MAX + 1];
+	struct peer peer;
+	int64_t uses, expires_ns, expires_s;	/* clock_boot_ns; Unix */
+	_Atomic int64_t left;		/* requests */
+	atomic_bool revoked;
+	struct ledger_receipt receipt;
+	struct grant *next;		/* of the run, newest first; under gate->lock */
+};
+
+struct run {
+	struct table_node by_token, by_id;
+	atomic_uint refs;
+	struct run *next;		/* gate's list, oldest first */
+	struct run *parent;		/* referenced */
+	char id[GATE_ID_MAX];
+	char principal[GATE_NAME_MAX], agent_name[GATE_NAME_MAX], agent_version[GATE_NAME_MAX];
+	char principal_mark[KEYED_TEXT_MAX];	/* what records show for it */
+	struct process_id { int64_t pid; uint64_t start_time; } root;	/* -1 */
+	int64_t opened_ns, opened_boot_ns;
+	struct policy_budget limits;	/* narrowed by the parents' */
+	_Atomic int64_t used_requests, used_bytes_out, used_cost;
+	_Atomic uint64_t allowed, refused, redacted, in_flight;
+	atomic_bool open;
+	struct ledger_receipt receipt;
+
+	struct allowance *allowances;	/* sorted by binding; fixed at opening */
+	size_t n_allowances;
+	struct sieve *sieve;		/* over their placeholders, same index */
+
+	pthread_mutex_t lock;
+	struct allowance *late;
+	struct process_id peers[RUN_PEERS_KEPT];	/* known to belong here */
+	unsigned next_peer;
+
+	struct grant *grants;
+	size_t n_grants;
+};
+
+struct gate {
+	struct vault *vault;
+	char *pack_path;
+	struct keyed *keyed;
+
+	pthread_mutex_t admin;
+	pthread_rwlock_t lock;
+	struct table tokens, ids, credentials, grants;
+	struct run *first_run, *last_run;
+	size_t n_open, n_closed;
+
+	pthread_mutex_t rules_lock;
+	struct rules *rules;
+	struct secrets secrets;
+
+	void (*cut)(void *arg, const struct run *run, const char *binding);
+	void *cut_arg;
+
+	_Atomic uint64_t allowed, refused;
+	_Atomic uint64_t decisions[3];	/* by enum policy_verdict */
+	_Atomic uint64_t grants_issued, grants_refused, grants_redeemed, grants_revoked;
+	_Atomic uint64_t runs_opened, secrets_changed, reloads, reloads_failed;
+};
+
+struct gate_thread {
+	struct gate *gate;
+	struct policy_scratch *scratch;
+	struct policy_decision decision;
+	struct head head;		/* of the request, without our own fields */
+	char text[HEAD_BYTES_MAX];	/* decoded parts of it */
+	char slot[HEAD_BYTES_MAX];	/* inject_slot's */
+	char query[TARGET_QUERY_MAX];	/* without the credential's pair */
+	char input[GATE_RECORD_MAX];
+};
+
+/* Tell the data plane that a run (NULL: any) lost a binding (NULL: all). */
+void gate_cut(struct gate *gate, const struct run *run, const char *binding);
+
+/* --- run.c, grant.c -------------------------------------------------- */
+
+int64_t clock_real_ns(void);
+int64_t clock_boot_ns(void);	/* counts on while the machine sleeps */
+
+/* The caller holds gate->lock for writing. */
+void run_drop_locked(struct gate *gate, struct run *run);
+
+struct allowance *run_allowance(struct run *run, const char *binding);
+bool run_admits(struct run *run, const struct peer *peer);
+
+/* Placeholder or grant with that text: its run referenced, a grant too. */
+struct credential *gate_credential(struct gate *gate, struct slice text);
+void credential_release(struct credential *credential);
+
+struct grant *grant_of(struct credential *credential);
+struct allowance *allowance_of(struct credential *credential);
+
+void grant_unref(struct grant *grant);
+
+/* Does it cover this request?  NULL, or the rule; then *reason is set. */
+const char *grant_covers(const struct grant *grant, struct slice method,
+    const struct target *target, struct slice query, const char **reason);
+/* Is it alive, and may this peer use it?  The same. */
+const char *grant_usable(const struct grant *grant, const struct peer *peer,
+    const char **reason);
+/* Take one request of it; false where another one was faster. */
+bool grant_spend(struct grant *grant);
+const char *grant_state(const struct grant *grant);
+void grant_info_fill(struct grant *grant, struct gate_grant_info *out);
+
+/* Cut to fit, never inside a UTF-8 sequence. */
+void text_copy(char *out, size_t cap, const char *text);
+
+void problem_set(struct gate_problem *why, unsigned status, const char *rule,
+    const char *detail, const char *remedy);
+
+/* Append and wait; a failure becomes a 503. */
+int record_append(struct ledger_port *port, const char *type,
+    const char *run, const char *policy, const char *body, int len, bool seal,
+    struct ledger_receipt *receipt, struct gate_problem *why);
+
+#endif

@@ -1,0 +1,140 @@
+#include "gate/record.h"
+
+#include <stdio.h>
+
+static struct policy_str
+marked(const uint8_t *key, struct policy_str text, char buf[KEYED_TEXT_MAX])
+{
+	struct slice mark;
+
+	if (text.p == NULL)
+		return text;
+	mark = keyed_text(key, (struct slice){ text.p, text.n }, buf);
+	return (struct policy_str){ mark.p, mark.n };
+}
+
+/* Arguments are JSON text: the digest goes in as a JSON string. */
+static struct policy_str
+marked_json(const uint8_t *key, struct policy_str text,
+    char buf[KEYED_TEXT_MAX + 2])
+{
+	char mark[KEYED_TEXT_MAX];
+
+	if (text.p == NULL)
+		return text;
+	keyed_text(key, (struct slice){ text.p, text.n }, mark);
+	return (struct policy_str){ buf, (size_t)snprintf(buf,
+	    KEYED_TEXT_MAX + 2, "\"%s\"", mark) };
+}
+
+int
+record_input(struct gate_thread *thread, const struct run *run,
+    const struct policy_input *input, bool tainted)
+{
+	const struct keyed *keyed = thread->gate->keyed;
+	struct policy_input safe = *input;
+	char query[KEYED_TEXT_MAX], path[KEYED_TEXT_MAX], host[KEYED_TEXT_MAX];
+	char name[KEYED_TEXT_MAX], args[KEYED_TEXT_MAX + 2];
+
+	safe.target.query = marked(keyed->query, safe.target.query, query);
+	safe.action.args = marked_json(keyed->query, safe.action.args, args);
+	if (tainted) {
+		safe.target.path = marked(keyed->query, safe.target.path,
+		    path);
+		safe.target.host = marked(keyed->query, safe.target.host,
+		    host);
+		safe.action.name = marked(keyed->query, safe.action.name,
+		    name);
+	}
+	if (run != NULL && run->principal_mark[0] != '\0')
+		safe.run.principal = (struct policy_str){ run->principal_mark,
+		    strlen(run->principal_mark) };
+	return policy_input_json(&safe, thread->input, sizeof(thread->input));
+}
+
+static void
+peer_out(struct json_out *out, const struct peer *peer)
+{
+	if (peer == NULL || (peer->uid < 0 && peer->pid <= 0))
+		return;
+	json_out_object(out, "peer");
+	if (peer->uid >= 0)
+		json_out_int(out, "uid", peer->uid);
+	if (peer->pid > 0)
+		json_out_int(out, "pid", peer->pid);
+	json_out_object_end(out);
+}
+
+static void
+text_out(struct json_out *out, const char *key, const char *text)
+{
+	if (text != NULL && text[0] != '\0')
+		json_out_str(out, key, text);
+}
+
+/* Of a request that was not understood, only what was is shown. */
+static void
+place_out(struct json_out *out, const struct target *place)
+{
+	if (place == NULL || place->host[0] == '\0')
+		return;
+	json_out_object(out, "target");
+	json_out_str(out, "scheme", place->https ? "https" : "http");
+	json_out_str(out, "host", place->host);
+	json_out_uint(out, "port", place->port);
+	json_out_object_end(out);
+}
+
+int
+record_decision(struct gate_thread *thread, const struct run *run,
+    const struct record_decision *what, char *buf, size_t cap)
+{
+	struct json_out out;
+	int len;
+
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	json_out_str(&out, "decision", what->decision);
+	text_out(&out, "rule", what->rule);
+	text_out(&out, "reason", what->reason);
+	text_out(&out, "remedy", what->remedy);
+	if (what->status != 0)
+		json_out_uint(&out, "status", what->status);
+	text_out(&out, "kind", what->kind);
+	text_out(&out, "route", what->route);
+	if (what->parent != NULL)
+		json_out_hex(&out, "parent", what->parent->leaf,
+		    LEDGER_LEAF_LEN);
+	text_out(&out, "grant", what->grant);
+	peer_out(&out, what->peer);
+	place_out(&out, what->place);
+	if (what->input != NULL) {
+		len = record_input(thread, run, what->input, what->tainted);
+		if (len <= 0)
+			return -1;
+		json_out_raw(&out, "input", thread->input, (size_t)len);
+	}
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+int
+record_outcome(const struct gate_outcome *outcome, const char *grant,
+    char *buf, size_t cap)
+{
+	struct json_out out;
+
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	json_out_hex(&out, "parent", outcome->parent, LEDGER_LEAF_LEN);
+	text_out(&out, "grant", grant);
+	if (outcome->status != 0)
+		json_out_uint(&out, "status", outcome->status);
+	text_out(&out, "error", outcome->error);
+	json_out_uint(&out, "bytes_out", outcome->bytes_out);
+	json_out_uint(&out, "bytes_in", outcome->bytes_in);
+	json_out_uint(&out, "duration_us", outcome->duration_us);
+	json_out_uint(&out, "redactions", outcome->redactions);
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}

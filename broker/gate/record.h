@@ -1,0 +1,42 @@
+/*
+ * The words of the ledger: the bodies of records, as broker/gate/RECORDS.md
+ * describes them.  What could hold a secret (queries, arguments, a path in
+ * which something of ours was found) or names a person goes in as a keyed
+ * digest only.
+ */
+#ifndef BROKER_GATE_RECORD_H
+#define BROKER_GATE_RECORD_H
+
+#include "gate/impl.h"
+#include "ledger/json_out.h"
+
+/* What decisions of all kinds have in common; NULL or 0: not there. */
+struct record_decision {
+	const char *decision;		/* "allow", "deny", "ask" */
+	const char *rule, *reason, *remedy;
+	unsigned status;		/* of a refusal */
+	const char *kind;		/* "http", "connect", "grant", "action" */
+	const char *route;
+	const char *grant;		/* id */
+	const struct ledger_receipt *parent;
+	const struct peer *peer;
+	const struct policy_input *input;
+	const struct target *place;	/* where there is no input: scheme, host, port only */
+	bool tainted;			/* host and path must not be shown */
+};
+
+/* The input with its query, arguments, principal and, where tainted, its path
+ * and host replaced, into thread->input.  Its length, or -1. */
+int record_input(struct gate_thread *thread, const struct run *run,
+    const struct policy_input *input, bool tainted);
+
+/* The body; -1 where it does not fit or the input is not valid UTF-8. */
+/* thread and run may be NULL where there is no input. */
+int record_decision(struct gate_thread *thread, const struct run *run,
+    const struct record_decision *what, char *buf, size_t cap);
+
+/* What became of an allowed request. */
+int record_outcome(const struct gate_outcome *outcome, const char *grant,
+    char *buf, size_t cap);
+
+#endif

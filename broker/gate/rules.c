@@ -1,0 +1,72 @@
+#include "gate/impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rules *
+rules_load(const char *path, char *err, size_t err_len)
+{
+	struct rules *rules = calloc(1, sizeof(*rules));
+	const char *data;
+	size_t len = 0;
+
+	if (rules == NULL) {
+		snprintf(err, err_len, "out of memory");
+		return NULL;
+	}
+	atomic_init(&rules->refs, 1);
+	rules->pack = policy_pack_load(path, err, err_len);
+	if (rules->pack == NULL)
+		goto fail;
+	data = policy_pack_data(rules->pack, &len);
+	rules->bindings = bindings_parse(data, len, err, err_len);
+	if (rules->bindings == NULL)
+		goto fail;
+	snprintf(rules->digest, sizeof(rules->digest), "%s",
+	    policy_pack_digest(rules->pack));
+	return rules;
+fail:
+	rules_unref(rules);
+	return NULL;
+}
+
+struct rules *
+rules_ref(struct rules *rules)
+{
+	atomic_fetch_add_explicit(&rules->refs, 1, memory_order_relaxed);
+	return rules;
+}
+
+void
+rules_unref(struct rules *rules)
+{
+	if (rules == NULL || atomic_fetch_sub(&rules->refs, 1) != 1)
+		return;
+	policy_pack_unref(rules->pack);
+	bindings_free(rules->bindings);
+	free(rules);
+}
+
+struct rules *
+gate_rules(struct gate *gate)
+{
+	struct rules *rules;
+
+	pthread_mutex_lock(&gate->rules_lock);
+	rules = rules_ref(gate->rules);
+	pthread_mutex_unlock(&gate->rules_lock);
+	return rules;
+}
+
+const struct bindings *
+rules_bindings(const struct rules *rules)
+{
+	return rules->bindings;
+}
+
+const char *
+rules_digest(const struct rules *rules)
+{
+	return rules->digest;
+}

@@ -1,0 +1,507 @@
+#include "gate/impl.h"
+
+#include "gate/process.h"
+#include "gate/placeholder.h"
+#include "gate/run.h"
+#include "plane/redact.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <sodium.h>
+
+static int64_t
+clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t
+clock_real_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+int64_t
+clock_boot_ns(void)
+{
+	return clock_ns(CLOCK_BOOTTIME);
+}
+
+/* --- references ------------------------------------------------------ */
+
+struct run *
+run_ref(struct run *run)
+{
+	if (run != NULL)
+		atomic_fetch_add_explicit(&run->refs, 1, memory_order_relaxed);
+	return run;
+}
+
+static void
+run_free(struct run *run)
+{
+	struct allowance *late, *next;
+	struct grant *grant, *older;
+
+	for (size_t i = 0; i < run->n_allowances; i++)
+		free(run->allowances[i].placeholder);
+	free(run->allowances);
+	for (late = run->late; late != NULL; late = next) {
+		next = late->next;
+		free(late);
+	}
+	for (grant = run->grants; grant != NULL; grant = older) {
+		older = grant->next;
+		grant_unref(grant);
+	}
+	sieve_free(run->sieve);
+	pthread_mutex_destroy(&run->lock);
+	run_unref(run->parent);
+	free(run);
+}
+
+void
+run_unref(struct run *run)
+{
+	if (run != NULL && atomic_fetch_sub(&run->refs, 1) == 1)
+		run_free(run);
+}
+
+const char *
+run_id(const struct run *run)
+{
+	return run->id;
+}
+
+bool
+run_open_p(const struct run *run)
+{
+	return atomic_load(&run->open);
+}
+
+/* --- allowances ------------------------------------------------------ */
+
+/* Placeholder for one binding; 0 also where its secret is not to be had. */
+static int
+allowance_make(struct gate *gate, struct run *run,
+    const struct binding *binding)
+{
+	struct allowance *allowance = &run->allowances[run->n_allowances];
+	struct redact_needles *needles = NULL;
+	struct secret *secret = NULL;
+	char text[PLACEHOLDER_MAX + 1];
+	uint32_t version;
+	size_t len;
+
+	if (!secrets_take(&gate->secrets, binding, &secret, &needles,
+	    &version))
+		return 0;
+	len = placeholder_make(secret_bytes(secret), text, PLACEHOLDER_MAX);
+	secret_unref(secret);
+	redact_needles_unref(needles);
+	if (len == 0)
+		return 0;	/* longer than any placeholder: grants only */
+	snprintf(allowance->binding, sizeof(allowance->binding), "%s",
+	    binding->id);
+	allowance->placeholder = strndup(text, len);
+	if (allowance->placeholder == NULL)
+		return -1;
+	allowance->credential.kind = CREDENTIAL_PLACEHOLDER;
+	allowance->credential.run = run;
+	keyed_digest(gate->keyed->token, slice_of(allowance->placeholder),
+	    allowance->credential.node.key);
+	run->n_allowances++;
+	return 0;
+}
+
+static int
+by_binding(const void *a, const void *b)
+{
+	const struct allowance *x = a, *y = b;
+
+	return strcmp(x->binding, y->binding);
+}
+
+static int
+allowances_make(struct gate *gate, struct run *run,
+    const struct bindings *bindings)
+{
+	size_t n = bindings_count(bindings);
+	struct slice *needles = calloc(n + 1, sizeof(*needles));
+	int rv = -1;
+
+	run->allowances = calloc(n + 1, sizeof(*run->allowances));
+	if (run->allowances == NULL || needles == NULL)
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		if (allowance_make(gate, run, bindings_at(bindings, i)) == -1)
+			goto out;
+	qsort(run->allowances, run->n_allowances, sizeof(*run->allowances),
+	    by_binding);
+	for (size_t i = 0; i < run->n_allowances; i++)
+		needles[i] = slice_of(run->allowances[i].placeholder);
+	run->sieve = sieve_new(needles, run->n_allowances);
+	rv = run->sieve != NULL ? 0 : -1;
+out:
+	free(needles);
+	return rv;
+}
+
+static struct allowance *
+late_allowance(struct run *run, const char *binding)
+{
+	struct allowance *at;
+
+	pthread_mutex_lock(&run->lock);
+	for (at = run->late; at != NULL; at = at->next)
+		if (strcmp(at->binding, binding) == 0)
+			break;
+	if (at == NULL && (at = calloc(1, sizeof(*at))) != NULL) {
+		snprintf(at->binding, sizeof(at->binding), "%s", binding);
+		at->credential.run = run;
+		at->next = run->late;
+		run->late = at;
+	}
+	pthread_mutex_unlock(&run->lock);
+	return at;
+}
+
+struct allowance *
+run_allowance(struct run *run, const char *binding)
+{
+	size_t low = 0, high = run->n_allowances;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int c = strcmp(run->allowances[mid].binding, binding);
+
+		if (c == 0)
+			return &run->allowances[mid];
+		if (c < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return late_allowance(run, binding);
+}
+
+/* --- processes ------------------------------------------------------- */
+
+static bool
+peer_known(struct run *run, const struct process_id *peer)
+{
+	bool known = false;
+
+	pthread_mutex_lock(&run->lock);
+	for (unsigned i = 0; i < RUN_PEERS_KEPT && !known; i++)
+		known = run->peers[i].pid == peer->pid &&
+		    run->peers[i].start_time == peer->start_time;
+	pthread_mutex_unlock(&run->lock);
+	return known;
+}
+
+static void
+peer_remember(struct run *run, const struct process_id *peer)
+{
+	pthread_mutex_lock(&run->lock);
+	run->peers[run->next_peer++ % RUN_PEERS_KEPT] = *peer;
+	pthread_mutex_unlock(&run->lock);
+}
+
+/* A process that once belonged here still does when its parent has ended; one
+ * that cannot be looked at is refused, since it is gone or hides. */
+bool
+run_admits(struct run *run, const struct peer *peer)
+{
+	struct process_id id = { peer->pid, peer->start_time };
+	struct process process;
+
+	if (run->root.pid <= 0 || peer->pid <= 0)
+		return true;	/* nothing to compare: the token alone decides */
+	if (id.start_time == 0) {
+		if (!process_look(peer->pid, &process))
+			return false;
+		id.start_time = process.start_time;
+	}
+	if (peer_known(run, &id))
+		return true;
+	if (!process_within(peer->pid, run->root.pid, run->root.start_time))
+		return false;
+	peer_remember(run, &id);
+	return true;
+}
+
+/* --- making one ------------------------------------------------------ */
+
+static void
+text_set(char out[GATE_NAME_MAX], const char *text)
+{
+	snprintf(out, GATE_NAME_MAX, "%s", text != NULL ? text : "");
+}
+
+static void
+identity_set(struct gate *gate, struct run *run,
+    const struct gate_run_options *options, const char *token)
+{
+	text_set(run->principal, options->principal);
+	text_set(run->agent_name, options->agent_name);
+	text_set(run->agent_version, options->agent_version);
+	if (run->principal[0] != '\0')
+		keyed_text(gate->keyed->person, slice_of(run->principal),
+		    run->principal_mark);
+	keyed_mint("run_", 16, run->id, sizeof(run->id));
+	keyed_digest(gate->keyed->token, slice_of(run->id), run->by_id.key);
+	keyed_digest(gate->keyed->token, slice_of(token), run->by_token.key);
+}
+
+struct run *
+run_new(struct gate *gate, const struct rules *rules,
+    const struct gate_run_options *options, struct run *parent,
+    const char *token)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	struct process root;
+
+	if (run == NULL)
+		return NULL;
+	if (pthread_mutex_init(&run->lock, NULL) != 0) {
+		free(run);
+		return NULL;
+	}
+	atomic_init(&run->refs, 1);
+	run->parent = run_ref(parent);
+	run->root.pid = -1;
+	identity_set(gate, run, options, token);
+	if (options->pid > 0 && process_look(options->pid, &root))
+		run->root = (struct process_id){ root.pid, root.start_time };
+	run->opened_ns = clock_real_ns();
+	run->opened_boot_ns = clock_boot_ns();
+	run->limits = parent == NULL ? options->limits :
+	    budget_narrow(&options->limits, &parent->limits);
+	if (allowances_make(gate, run, rules->bindings) == -1) {
+		run_unref(run);
+		return NULL;
+	}
+	return run;
+}
+
+/* --- the tables ------------------------------------------------------ */
+
+static struct run *
+run_in(struct gate *gate, const struct table *table, struct slice text,
+    size_t node_offset)
+{
+	uint8_t key[KEYED_LEN];
+	struct table_node *node;
+	struct run *run = NULL;
+
+	keyed_digest(gate->keyed->token, text, key);
+	pthread_rwlock_rdlock(&gate->lock);
+	node = table_find(table, key);
+	if (node != NULL)
+		run = run_ref((struct run *)((char *)node - node_offset));
+	pthread_rwlock_unlock(&gate->lock);
+	return run;
+}
+
+static struct run *
+open_or_null(struct run *run)
+{
+	if (run != NULL && !run_open_p(run)) {
+		run_unref(run);
+		return NULL;
+	}
+	return run;
+}
+
+struct run *
+gate_run_by_token(struct gate *gate, struct slice token)
+{
+	if (token.n != TOKEN_LEN || memcmp(token.p, TOKEN_RUN, 5) != 0)
+		return NULL;
+	return open_or_null(run_in(gate, &gate->tokens, token,
+	    offsetof(struct run, by_token)));
+}
+
+struct run *
+gate_run_by_id(struct gate *gate, struct slice id)
+{
+	return run_in(gate, &gate->ids, id, offsetof(struct run, by_id));
+}
+
+struct run *
+gate_run_by_credential(struct gate *gate, struct slice text)
+{
+	struct credential *credential = gate_credential(gate, text);
+	struct run *run = NULL;
+
+	if (credential != NULL) {
+		run = run_ref(credential->run);
+		credential_release(credential);
+	}
+	return open_or_null(run);
+}
+
+struct run *
+gate_run_by_process(struct gate *gate, int64_t pid)
+{
+	struct process line[PROCESS_DEPTH_MAX];
+	unsigned n = process_line(pid, line, PROCESS_DEPTH_MAX);
+	struct run *run, *found = NULL;
+
+	pthread_rwlock_rdlock(&gate->lock);
+	for (unsigned i = 0; i < n && found == NULL; i++)
+		for (run = gate->first_run; run != NULL; run = run->next)
+			if (run->root.pid == line[i].pid &&
+			    run->root.start_time == line[i].start_time &&
+			    run_open_p(run))
+				found = run;	/* the newest of several */
+	run_ref(found);
+	pthread_rwlock_unlock(&gate->lock);
+	return found;
+}
+
+static bool
+enter(struct gate *gate, struct run *run)
+{
+	if (!table_add(&gate->tokens, &run->by_token) ||
+	    !table_add(&gate->ids, &run->by_id))
+		return false;
+	for (size_t i = 0; i < run->n_allowances; i++)
+		if (!table_add(&gate->credentials,
+		    &run->allowances[i].credential.node))
+			return false;
+	return true;
+}
+
+static void
+leave(struct gate *gate, struct run *run)
+{
+	struct grant *grant;
+
+	table_remove(&gate->tokens, &run->by_token);
+	table_remove(&gate->ids, &run->by_id);
+	for (size_t i = 0; i < run->n_allowances; i++)
+		table_remove(&gate->credentials,
+		    &run->allowances[i].credential.node);
+	for (grant = run->grants; grant != NULL; grant = grant->next) {
+		table_remove(&gate->credentials, &grant->credential.node);
+		table_remove(&gate->grants, &grant->by_id);
+	}
+}
+
+bool
+run_enter_locked(struct gate *gate, struct run *run)
+{
+	if (!enter(gate, run)) {
+		leave(gate, run);
+		return false;
+	}
+	run_ref(run);
+	if (gate->last_run != NULL)
+		gate->last_run->next = run;
+	else
+		gate->first_run = run;
+	gate->last_run = run;
+	gate->n_open++;
+	atomic_store(&run->open, true);
+	return true;
+}
+
+void
+run_drop_locked(struct gate *gate, struct run *run)
+{
+	struct run *before = NULL, *at = gate->first_run;
+
+	while (at != NULL && at != run) {
+		before = at;
+		at = at->next;
+	}
+	assert(at == run);
+	if (before != NULL)
+		before->next = run->next;
+	else
+		gate->first_run = run->next;
+	if (gate->last_run == run)
+		gate->last_run = before;
+	leave(gate, run);
+	run_unref(run);
+}
+
+void
+run_forget_locked(struct gate *gate)
+{
+	struct run *run = gate->first_run, *next;
+
+	for (; run != NULL && gate->n_closed > RUNS_CLOSED_KEPT; run = next) {
+		next = run->next;
+		if (run_open_p(run))
+			continue;
+		gate->n_closed--;
+		run_drop_locked(gate, run);
+	}
+}
+
+/* --- looking --------------------------------------------------------- */
+
+void
+run_info(struct run *run, struct gate_run_info *out)
+{
+	*out = (struct gate_run_info){ .open = run_open_p(run) };
+	snprintf(out->id, sizeof(out->id), "%s", run->id);
+	if (run->parent != NULL)
+		snprintf(out->parent, sizeof(out->parent), "%s",
+		    run->parent->id);
+	text_set(out->principal, run->principal);
+	text_set(out->agent_name, run->agent_name);
+	text_set(out->agent_version, run->agent_version);
+	out->opened_s = run->opened_ns / 1000000000;
+	out->pid = run->root.pid;
+	budget_used(run, &out->used);
+	out->limits = run->limits;
+	out->allowed = atomic_load(&run->allowed);
+	out->refused = atomic_load(&run->refused);
+	out->redacted = atomic_load(&run->redacted);
+	out->receipt = run->receipt;
+}
+
+void
+gate_run_each(struct gate *gate, void (*each)(void *arg, struct run *run),
+    void *arg)
+{
+	struct run **runs = NULL, *run;
+	size_t n = 0, max;
+
+	pthread_rwlock_rdlock(&gate->lock);
+	max = gate->n_open + gate->n_closed;
+	runs = calloc(max + 1, sizeof(*runs));
+	for (run = gate->first_run; runs != NULL && run != NULL && n < max;
+	    run = run->next)
+		runs[n++] = run_ref(run);
+	pthread_rwlock_unlock(&gate->lock);
+	for (size_t i = 0; i < n; i++) {
+		each(arg, runs[i]);
+		run_unref(runs[i]);
+	}
+	free(runs);
+}
+
+void
+gate_run_placeholders(struct run *run, const struct rules *rules,
+    void (*each)(void *arg, const struct binding *binding,
+    const char *placeholder), void *arg)
+{
+	for (size_t i = 0; i < run->n_allowances; i++) {
+		const struct binding *binding = bindings_by_id(rules->bindings,
+		    slice_of(run->allowances[i].binding));
+
+		if (binding != NULL)
+			each(arg, binding, run->allowances[i].placeholder);
+	}
+}

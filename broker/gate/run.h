@@ -1,0 +1,20 @@
+/* Runs, as admin_run.c makes and ends them; the rest is in gate.h and impl.h. */
+#ifndef BROKER_GATE_RUN_H
+#define BROKER_GATE_RUN_H
+
+#include "gate/budget.h"
+#include "gate/impl.h"
+
+/* Not open and in no table yet; NULL where out of memory. */
+struct run *run_new(struct gate *gate, const struct rules *rules,
+    const struct gate_run_options *options, struct run *parent,
+    const char *token);
+
+/* The caller holds gate->lock for writing.  Into the tables, open; the tables
+ * take a reference of their own. */
+bool run_enter_locked(struct gate *gate, struct run *run);
+
+/* Drop the oldest closed runs above the number that is kept. */
+void run_forget_locked(struct gate *gate);
+
+#endif

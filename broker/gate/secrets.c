@@ -1,0 +1,214 @@
+#include "gate/secrets.h"
+
+#include "plane/redact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct held {
+	const char *name, *user;	/* the binding's while this is built, else ours */
+	char *names;			/* owns both */
+	struct secret *secret;
+	struct redact_needles *needles;
+	uint32_t version;
+};
+
+int
+secrets_init(struct secrets *secrets)
+{
+	*secrets = (struct secrets){ .n = 0 };
+	return pthread_rwlock_init(&secrets->lock, NULL) == 0 ? 0 : -1;
+}
+
+static void
+held_free(struct held *held, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		secret_unref(held[i].secret);
+		redact_needles_unref(held[i].needles);
+		free(held[i].names);
+	}
+	free(held);
+}
+
+void
+secrets_clear(struct secrets *secrets)
+{
+	sieve_free(secrets->sieve);
+	held_free(secrets->held, secrets->n);
+	pthread_rwlock_destroy(&secrets->lock);
+}
+
+static int
+held_order(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+
+	return c != 0 ? c : strcmp(x->user, y->user);
+}
+
+static const char *
+user_of(const struct binding *binding)
+{
+	return binding->placement.kind == PLACE_BASIC ?
+	    binding->placement.user : "";
+}
+
+/* Name and user of every binding, each pair once; the count. */
+static size_t
+pairs(const struct bindings *bindings, struct held *out)
+{
+	size_t n = bindings_count(bindings), kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct binding *binding = bindings_at(bindings, i);
+
+		out[i].name = binding->secret;
+		out[i].user = user_of(binding);
+	}
+	qsort(out, n, sizeof(*out), held_order);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || held_order(&out[kept - 1], &out[i]) != 0)
+			out[kept++] = out[i];
+	return kept;
+}
+
+/* 1 where it is held now, 0 where the vault has none to use, -1. */
+static int
+fetch(struct held *held, struct vault *vault)
+{
+	size_t name_len = strlen(held->name) + 1;
+	size_t user_len = strlen(held->user) + 1;
+	struct vault_error error;
+
+	if (vault_get(vault, held->name, 0, &held->secret, &held->version,
+	    &error) != VAULT_OK)
+		return 0;
+	held->names = malloc(name_len + user_len);
+	held->needles = redact_needles_new(secret_bytes(held->secret),
+	    held->user[0] != '\0' ? held->user : NULL);
+	if (held->names == NULL || held->needles == NULL)
+		return -1;
+	memcpy(held->names, held->name, name_len);
+	memcpy(held->names + name_len, held->user, user_len);
+	held->name = held->names;
+	held->user = held->names + name_len;
+	return 1;
+}
+
+static int
+fetch_all(struct held *held, size_t *n, struct vault *vault)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		int got = fetch(&held[i], vault);
+
+		if (got == -1) {
+			held[kept] = held[i];
+			*n = kept + 1;
+			return -1;
+		}
+		if (got == 1)
+			held[kept++] = held[i];
+	}
+	*n = kept;
+	return 0;
+}
+
+static struct sieve *
+sieve_over(const struct held *held, size_t n)
+{
+	struct slice *needles = calloc(n + 1, sizeof(*needles));
+	struct sieve *sieve;
+
+	if (needles == NULL)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		needles[i] = secret_bytes(held[i].secret);
+	sieve = sieve_new(needles, n);
+	free(needles);
+	return sieve;
+}
+
+int
+secrets_refresh(struct secrets *secrets, struct vault *vault,
+    const struct bindings *bindings)
+{
+	struct held *held, *old;
+	struct sieve *sieve = NULL, *old_sieve;
+	size_t n = 0, old_n;
+
+	held = calloc(bindings_count(bindings) + 1, sizeof(*held));
+	if (held != NULL) {
+		n = pairs(bindings, held);
+		if (fetch_all(held, &n, vault) == 0)
+			sieve = sieve_over(held, n);
+		if (sieve == NULL) {
+			held_free(held, n);
+			held = NULL;
+			n = 0;
+		}
+	}
+
+	pthread_rwlock_wrlock(&secrets->lock);
+	old = secrets->held;
+	old_n = secrets->n;
+	old_sieve = secrets->sieve;
+	secrets->held = held;
+	secrets->n = n;
+	secrets->sieve = sieve;
+	pthread_rwlock_unlock(&secrets->lock);
+
+	sieve_free(old_sieve);
+	held_free(old, old_n);
+	return held != NULL ? 0 : -1;
+}
+
+bool
+secrets_take(struct secrets *secrets, const struct binding *binding,
+    struct secret **secret, struct redact_needles **needles,
+    uint32_t *version)
+{
+	const struct held key = { binding->secret, user_of(binding), NULL,
+	    NULL, NULL, 0 };
+	const struct held *held = NULL;
+
+	pthread_rwlock_rdlock(&secrets->lock);
+	if (secrets->n > 0)
+		held = bsearch(&key, secrets->held, secrets->n, sizeof(*held),
+		    held_order);
+	if (held != NULL) {
+		*secret = secret_ref(held->secret);
+		*needles = redact_needles_ref(held->needles);
+		*version = held->version;
+	}
+	pthread_rwlock_unlock(&secrets->lock);
+	return held != NULL;
+}
+
+const struct sieve *
+secrets_hold(struct secrets *secrets)
+{
+	pthread_rwlock_rdlock(&secrets->lock);
+	return secrets->sieve;
+}
+
+void
+secrets_let_go(struct secrets *secrets)
+{
+	pthread_rwlock_unlock(&secrets->lock);
+}
+
+void
+secrets_each(struct secrets *secrets,
+    void (*each)(void *arg, struct slice secret), void *arg)
+{
+	pthread_rwlock_rdlock(&secrets->lock);
+	for (size_t i = 0; i < secrets->n; i++)
+		if (i == 0 || strcmp(secrets->held[i - 1].name,
+		    secrets->held[i].name) != 0)
+			each(arg, secret_bytes(secrets->held[i].secret));
+	pthread_rwlock_unlock(&secrets->lock);
+}

@@ -1,0 +1,49 @@
+/*
+ * The secrets that bindings name, as the next request uses them: newest active
+ * version with its redaction needles, and one sieve over all of them.
+ *
+ * A snapshot is immutable and is replaced as a whole when a secret changes or
+ * rules are loaded; a request keeps the references that it took.
+ */
+#ifndef BROKER_GATE_SECRETS_H
+#define BROKER_GATE_SECRETS_H
+
+#include "gate/binding.h"
+#include "gate/sieve.h"
+#include "vault/vault.h"
+
+#include <pthread.h>
+
+struct redact_needles;
+struct held;	/* one binding's secret */
+
+struct secrets {
+	pthread_rwlock_t lock;
+	struct held *held;	/* sorted by secret and Basic user */
+	size_t n;
+	struct sieve *sieve;	/* over held[].secret, same index */
+};
+
+int secrets_init(struct secrets *secrets);
+void secrets_clear(struct secrets *secrets);
+
+/* Take what the vault holds for these bindings.  A secret that cannot be read
+ * is left out, and with it every request that needs it.  0, or -1 where out of
+ * memory: then the old snapshot is gone and nothing is handed out. */
+int secrets_refresh(struct secrets *secrets, struct vault *vault,
+    const struct bindings *bindings);
+
+/* For one binding, referenced.  False where there is none. */
+bool secrets_take(struct secrets *secrets, const struct binding *binding,
+    struct secret **secret, struct redact_needles **needles,
+    uint32_t *version);
+
+/* The sieve over all of them, held still until secrets_let_go; may be NULL. */
+const struct sieve *secrets_hold(struct secrets *secrets);
+void secrets_let_go(struct secrets *secrets);
+
+/* Each distinct secret once, during the call. */
+void secrets_each(struct secrets *secrets,
+    void (*each)(void *arg, struct slice secret), void *arg);
+
+#endif

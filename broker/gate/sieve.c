@@ -1,0 +1,146 @@
+#include "gate/sieve.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <sodium.h>
+
+#define FILTER_BITS 15	/* 4 KiB: two in a hundred pass it for 1,000 needles */
+
+struct entry {
+	uint64_t hash;
+	size_t index;
+	struct slice needle;
+};
+
+struct sieve {
+	uint64_t add, multiply;	/* the key */
+	size_t n;
+	struct entry *entries;	/* sorted by hash; in the same allocation */
+	uint8_t filter[1 << (FILTER_BITS - 3)];
+};
+
+static uint64_t
+hash_of(const struct sieve *sieve, const char *window)
+{
+	uint64_t x;
+
+	memcpy(&x, window, sizeof(x));
+	x = (x ^ sieve->add) * sieve->multiply;
+	return x ^ (x >> 32);
+}
+
+static size_t
+bit_of(uint64_t hash)
+{
+	return (size_t)(hash >> (64 - FILTER_BITS));
+}
+
+static int
+order(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+struct sieve *
+sieve_new(const struct slice *needles, size_t n)
+{
+	struct sieve *sieve;
+	size_t size;
+
+	/* A multiple of 16 keeps sodium_malloc's pointer aligned. */
+	size = (sizeof(*sieve) + n * sizeof(struct entry) + 15) & ~(size_t)15;
+	sieve = sodium_malloc(size);
+	if (sieve == NULL)
+		return NULL;
+	sodium_memzero(sieve, size);
+	sieve->entries = (struct entry *)(sieve + 1);
+	randombytes_buf(&sieve->add, sizeof(sieve->add));
+	randombytes_buf(&sieve->multiply, sizeof(sieve->multiply));
+	sieve->multiply |= 1;
+	for (size_t i = 0; i < n; i++) {
+		struct slice needle = needles[i];
+		uint64_t hash;
+
+		if (needle.n < SIEVE_MIN)
+			continue;
+		hash = hash_of(sieve, needle.p + needle.n - SIEVE_MIN);
+		sieve->entries[sieve->n++] = (struct entry){ hash, i, needle };
+		sieve->filter[bit_of(hash) / 8] |=
+		    (uint8_t)(1u << (bit_of(hash) % 8));
+	}
+	qsort(sieve->entries, sieve->n, sizeof(struct entry), order);
+	return sieve;
+}
+
+void
+sieve_free(struct sieve *sieve)
+{
+	sodium_free(sieve);	/* wipes */
+}
+
+static size_t
+first_of(const struct sieve *sieve, uint64_t hash)
+{
+	size_t low = 0, high = sieve->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (sieve->entries[mid].hash < hash)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The window that ends at `end` passed the filter: which needles end there? */
+static void
+confirm(const struct sieve *sieve, struct slice text, size_t end,
+    uint64_t hash, void (*found)(void *, size_t), void *arg)
+{
+	for (size_t i = first_of(sieve, hash);
+	    i < sieve->n && sieve->entries[i].hash == hash; i++) {
+		const struct entry *entry = &sieve->entries[i];
+
+		if (entry->needle.n <= end &&
+		    sodium_memcmp(text.p + end - entry->needle.n,
+		    entry->needle.p, entry->needle.n) == 0)
+			found(arg, entry->index);
+	}
+}
+
+void
+sieve_scan(const struct sieve *sieve, struct slice text,
+    void (*found)(void *arg, size_t needle), void *arg)
+{
+	if (sieve == NULL || sieve->n == 0)
+		return;
+	for (size_t end = SIEVE_MIN; end <= text.n; end++) {
+		uint64_t hash = hash_of(sieve, text.p + end - SIEVE_MIN);
+		size_t bit = bit_of(hash);
+
+		if (sieve->filter[bit / 8] & (1u << (bit % 8)))
+			confirm(sieve, text, end, hash, found, arg);
+	}
+}
+
+static void
+note(void *arg, size_t needle)
+{
+	*(bool *)arg = true;
+}
+
+bool
+sieve_finds(const struct sieve *sieve, struct slice text)
+{
+	bool found = false;
+
+	sieve_scan(sieve, text, note, &found);
+	return found;
+}
