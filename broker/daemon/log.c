@@ -1,0 +1,92 @@
+#include "daemon/log.h"
+#include "ledger/json_out.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 4096
+#define TEXT_MAX 1024
+
+static const char *const words[] = { "error", "warning", "info", "debug" };
+static enum log_level limit = LOG_INFO;
+static bool as_json;
+
+int
+log_set_level(const char *word)
+{
+	unsigned i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(word, words[i]) == 0) {
+			limit = (enum log_level)i;
+			return 0;
+		}
+	return -1;
+}
+
+void
+log_set_json(bool json)
+{
+	as_json = json;
+}
+
+static void
+stamp(char *buf, size_t cap)
+{
+	struct timespec now;
+	struct tm tm;
+	char day[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf, cap, "%s.%03ldZ", day, now.tv_nsec / 1000000);
+}
+
+static int
+json_line(char *line, size_t cap, enum log_level level, const char *event,
+    const char *at, const char *text)
+{
+	struct json_out out;
+
+	json_out_begin(&out, line, cap);
+	json_out_object(&out, NULL);
+	json_out_str(&out, "t", at);
+	json_out_str(&out, "level", words[level]);
+	json_out_str(&out, "event", event);
+	json_out_str(&out, "text", text);
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+/* One write(2) a line, so that lines of several threads do not mix. */
+void
+log_event(enum log_level level, const char *event, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES], text[TEXT_MAX], at[64], *c;
+	va_list args;
+	int n;
+
+	if (level > limit)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	stamp(at, sizeof(at));
+	if (as_json) {
+		n = json_line(line, sizeof(line) - 1, level, event, at, text);
+	} else {
+		for (c = text; *c != '\0'; c++)
+			if ((unsigned char)*c < 0x20 || *c == 0x7f)
+				*c = '?';
+		n = snprintf(line, sizeof(line) - 1, "%s %s %s: %s", at,
+		    words[level], event, text);
+	}
+	if (n < 0)
+		return;
+	line[n++] = '\n';
+	(void)!write(STDERR_FILENO, line, (size_t)n);
+}
