@@ -61,6 +61,7 @@ $(BUILD)/obj/%.o: %.c
 
 # The packs are embedded: the object changes with them.
 $(BUILD)/obj/policy/default_pack.o: $(wildcard policy/packs/default/* policy/packs/default/.manifest)
+$(BUILD)/obj/broker/cli/node_proxy.o: broker/cli/node_proxy.cjs
 
 define library
 $(BUILD)/lib$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))

@@ -186,3 +186,10 @@ cli_dispatch(const struct cli_command *table, int argc, char **argv)
 		return cli_dispatch(command->sub, argc - 1, argv + 1);
 	return run_command(command, argc - 1, argv + 1);
 }
+
+int
+cli_again(const struct cli_command *table, int argc, char **argv)
+{
+	where[0] = '\0';
+	return cli_dispatch(table, argc, argv);
+}

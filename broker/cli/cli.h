@@ -39,6 +39,9 @@ struct cli_command {
 /* Find argv's command in table, parse its options, run it: an exit status. */
 int cli_dispatch(const struct cli_command *table, int argc, char **argv);
 
+/* The same from the top, for a command that stands for another (help). */
+int cli_again(const struct cli_command *table, int argc, char **argv);
+
 /* Help of one command (path is "secret put"), or of the whole for NULL. */
 void cli_help(FILE *to, const struct cli_command *table,
     const struct cli_command *command, const char *path);

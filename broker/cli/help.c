@@ -14,18 +14,17 @@ wrapped(FILE *to, const char *text)
 
 	while (*text != '\0') {
 		len = strcspn(text, " ");
-		if (at + len > LAST_COLUMN && at > TEXT_COLUMN) {
+		if (at > TEXT_COLUMN && at + 1 + len > LAST_COLUMN) {
 			fprintf(to, "\n%*s", TEXT_COLUMN, "");
 			at = TEXT_COLUMN;
+		} else if (at > TEXT_COLUMN) {
+			fputc(' ', to);
+			at++;
 		}
 		fprintf(to, "%.*s", (int)len, text);
 		at += len;
 		text += len;
-		if (*text == ' ') {
-			fputc(' ', to);
-			at++;
-			text++;
-		}
+		text += strspn(text, " ");
 	}
 	fputc('\n', to);
 }

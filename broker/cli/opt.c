@@ -37,7 +37,7 @@ const char *
 opt_nearest(const char *text, const char *const *words)
 {
 	const char *best = NULL;
-	size_t least = 3, len = strlen(text), d;	/* three typos are another word */
+	size_t least = 6, len = strlen(text), d;	/* three typos are another word */
 
 	if (len < 2 || len >= WORD_MAX)
 		return NULL;
@@ -46,8 +46,9 @@ opt_nearest(const char *text, const char *const *words)
 			continue;
 		if (strncmp(*words, text, len) == 0)
 			return *words;
-		d = distance(text, *words);
-		if (d < least && d < len) {
+		/* Of two as near, the one with the same first letter. */
+		d = 2 * distance(text, *words) + (text[0] != **words);
+		if (d < least && d < 2 * len) {
 			least = d;
 			best = *words;
 		}

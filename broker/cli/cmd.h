@@ -1,0 +1,38 @@
+/* The commands, one file each (cmd_*.c): entries of countersign.c's table. */
+#ifndef BROKER_CLI_CMD_H
+#define BROKER_CLI_CMD_H
+
+#include "cli/cli.h"
+
+extern const struct opt cmd_init_opts[];
+int cmd_init(const struct opts *opts);
+
+extern const struct cli_command cmd_secret_table[];
+extern const struct cli_command cmd_egress_table[];
+
+extern const struct opt cmd_bind_opts[], cmd_bindings_opts[];
+int cmd_bind(const struct opts *opts);
+int cmd_unbind(const struct opts *opts);
+int cmd_bindings(const struct opts *opts);
+
+extern const struct opt cmd_run_opts[];
+extern const char cmd_run_details[];
+int cmd_run(const struct opts *opts);
+
+extern const struct opt cmd_grant_opts[];
+int cmd_grant(const struct opts *opts);
+
+extern const struct opt cmd_status_opts[];
+int cmd_start(const struct opts *opts);
+int cmd_status(const struct opts *opts);
+int cmd_stop(const struct opts *opts);
+int cmd_reload(const struct opts *opts);
+
+extern const struct opt cmd_ledger_opts[];
+int cmd_ledger(const struct opts *opts);
+
+/* Prints the completion of the table that countersign.c was built with. */
+void cmd_completion_table(const struct cli_command *table);
+int cmd_completion(const struct opts *opts);
+
+#endif

@@ -1,0 +1,226 @@
+/* countersign egress allow|deny|list: hosts that may be reached without a
+ * binding, and private addresses that may be dialled. */
+#include "cli/cmd.h"
+#include "cli/data.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct opt egress_opts[] = {
+	{ "private", 0, "CIDR", true, "a private address range that may be dialled, such as 127.0.0.0/8" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static const struct opt list_opts[] = {
+	{ "json", 0, NULL, false, "print JSON" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static bool
+number_ok(const char *text, unsigned long max)
+{
+	char *end;
+	unsigned long n;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	n = strtoul(text, &end, 10);
+	return *end == '\0' && n <= max;
+}
+
+static bool
+cidr_ok(const char *text)
+{
+	const char *slash = strchr(text, '/');
+	unsigned char address[16];
+	char host[64];
+
+	if (slash == NULL || (size_t)(slash - text) >= sizeof(host))
+		return false;
+	memcpy(host, text, (size_t)(slash - text));
+	host[slash - text] = '\0';
+	if (inet_pton(AF_INET, host, address) == 1)
+		return number_ok(slash + 1, 32);
+	return inet_pton(AF_INET6, host, address) == 1 && number_ok(slash + 1, 128);
+}
+
+/* NAME[:PORT], "*." in front for all below; lower-cased into buf.  A host
+ * without a port is port 443. */
+static bool
+host_rule(const char *text, char *buf, size_t cap)
+{
+	const char *colon = strrchr(text, ':'), *c = text;
+	size_t len;
+	int n;
+
+	if (colon != NULL && !number_ok(colon + 1, 65535))
+		return false;
+	n = snprintf(buf, cap, "%s%s", text, colon == NULL ? ":443" : "");
+	if (n < 0 || (size_t)n >= cap)
+		return false;
+	if (strncmp(c, "*.", 2) == 0)
+		c += 2;
+	len = strcspn(c, ":");
+	if (len == 0 || c[len - 1] == '.' || (colon != NULL && c + len != colon))
+		return false;
+	for (; *c != '\0' && *c != ':'; c++)
+		if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-' && *c != '_')
+			return false;
+	for (; *buf != '\0'; buf++)
+		*buf = (char)tolower((unsigned char)*buf);
+	return true;
+}
+
+static bool
+has(const json_t *list, const char *text, size_t *at)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		if (json_is_string(one) && strcmp(json_string_value(one), text) == 0) {
+			*at = i;
+			return true;
+		}
+	return false;
+}
+
+/* Put text into list or take it out. */
+static int
+change(json_t *list, const char *text, bool allow)
+{
+	size_t at;
+
+	if (has(list, text, &at)) {
+		if (!allow)
+			json_array_remove(list, at);
+		return 0;
+	}
+	if (allow)
+		return json_array_append_new(list, json_string(text));
+	cli_err("%s was not allowed", cli_clean(text));
+	return 0;
+}
+
+static int
+change_all(const struct opts *opts, json_t *egress, bool allow)
+{
+	json_t *hosts = data_array(egress, "allow");
+	json_t *ranges = data_array(egress, "private");
+	const char *cidr;
+	char rule[300];
+	size_t cursor = 0;
+	int i;
+
+	for (i = 0; i < opts->n_rest; i++) {
+		if (!host_rule(opts->rest[i], rule, sizeof(rule)))
+			return cli_usage("%s is no HOST[:PORT]",
+			    cli_clean(opts->rest[i]));
+		if (hosts == NULL || change(hosts, rule, allow) != 0)
+			return cli_usage("egress.allow is no list");
+	}
+	while ((cidr = opt_next(opts, "private", &cursor)) != NULL) {
+		if (!cidr_ok(cidr))
+			return cli_usage("--private %s is no address range",
+			    cli_clean(cidr));
+		if (ranges == NULL || change(ranges, cidr, allow) != 0)
+			return cli_usage("egress.private is no list");
+	}
+	return 0;
+}
+
+static void
+print_egress(json_t *egress)
+{
+	static const char *const names[] = { "allow", "private" };
+	json_t *one;
+	size_t i, k;
+
+	for (k = 0; k < 2; k++)
+		json_array_foreach(json_object_get(egress, names[k]), i, one)
+			printf("%-8s %s\n", names[k], cli_clean(json_string_value(one)));
+}
+
+static int
+edit(const struct opts *opts, bool allow)
+{
+	char err[CLI_ERR_MAX];
+	struct data *data;
+	json_t *egress;
+	size_t cursor = 0;
+	int rc;
+
+	if (opts->n_rest == 0 && opt_next(opts, "private", &cursor) == NULL)
+		return cli_usage("a HOST[:PORT] or --private CIDR is wanted");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	if ((data = data_open(err, sizeof(err))) == NULL) {
+		cli_err("%s", err);
+		return CLI_REFUSED;
+	}
+	egress = data_object(data_root(data), "egress");
+	if (egress == NULL) {
+		cli_err("egress is no object in pack/data.json");
+		rc = CLI_REFUSED;
+	} else if ((rc = change_all(opts, egress, allow)) == 0 &&
+	    (rc = data_commit(data)) == CLI_OK) {
+		print_egress(egress);
+	}
+	data_close(data);
+	return rc;
+}
+
+static int
+egress_allow(const struct opts *opts)
+{
+	return edit(opts, true);
+}
+
+static int
+egress_deny(const struct opts *opts)
+{
+	return edit(opts, false);
+}
+
+static int
+egress_list(const struct opts *opts)
+{
+	char err[CLI_ERR_MAX];
+	struct data *data;
+	json_t *egress;
+	int rc;
+
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	if ((data = data_open(err, sizeof(err))) == NULL) {
+		cli_err("%s", err);
+		return CLI_REFUSED;
+	}
+	egress = json_object_get(data_root(data), "egress");
+	if (opt_flag(opts, "json") && egress != NULL) {
+		json_dumpf(egress, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		print_egress(egress);
+	}
+	data_close(data);
+	return CLI_OK;
+}
+
+static const char egress_details[] =
+    "Hosts with a binding need no entry here.  A host without a port means port 443;\n"
+    "*.example.com covers what lies below example.com.  A rule for one port opens no other.";
+
+const struct cli_command cmd_egress_table[] = {
+	{ .name = "allow", .operands = "[HOST[:PORT]...]", .opts = egress_opts,
+	  .summary = "Allow hosts without a binding, or a private address range",
+	  .details = egress_details, .run = egress_allow },
+	{ .name = "deny", .operands = "[HOST[:PORT]...]", .opts = egress_opts,
+	  .summary = "Take such an entry out again",
+	  .details = egress_details, .run = egress_deny },
+	{ .name = "list", .operands = "", .opts = list_opts,
+	  .summary = "Show the entries", .run = egress_list },
+	{ .name = NULL }
+};

@@ -1,0 +1,357 @@
+/*
+ * countersign init: a home from nothing.  Everything is made in a directory
+ * beside it and moved into place as the last step, so that a failure leaves
+ * nothing and a home is never half there.
+ */
+#include "ask.h"
+#include "cli/cmd.h"
+#include "daemon/harden.h"
+#include "daemon/keys.h"
+#include "ledger/append.h"
+#include "policy/policy.h"
+#include "private_file.h"
+#include "tls/ca.h"
+#include "vault/master.h"
+#include "vault/vault_file.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+#include <sodium.h>
+
+#define PASSPHRASE_MIN 8
+#define ORIGIN_MAX 128
+#define CA_NAME "countersign local authority"
+
+const struct opt cmd_init_opts[] = {
+	{ "passphrase-file", 0, "FILE", false, "read the passphrase from FILE (mode 0600) and note the path in config.json" },
+	{ "origin", 0, "NAME", false, "name of the ledger's signing key; default: HOST/countersign/RANDOM" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+struct init {
+	const struct opts *opts;
+	char home[PATH_MAX], dir[PATH_MAX];	/* where it will be, where it is made */
+	char origin[ORIGIN_MAX + 1];
+	char err[CLI_ERR_MAX];
+};
+
+static int
+part(struct init *init, const char *name, char *buf)
+{
+	int n = snprintf(buf, PATH_MAX, "%s/%s", init->dir, name);
+
+	if (n > 0 && n < PATH_MAX)
+		return 0;
+	snprintf(init->err, sizeof(init->err), "the home's path is too long");
+	return -1;
+}
+
+static int
+fail_errno(struct init *init, const char *what)
+{
+	snprintf(init->err, sizeof(init->err), "%.900s: %s", what, strerror(errno));
+	return -1;
+}
+
+/* --- before anything is made ----------------------------------------- */
+
+/* The home may be an empty directory or not be there. */
+static int
+check_free(struct init *init)
+{
+	if (rmdir(init->home) == 0 || errno == ENOENT)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST) {
+		snprintf(init->err, sizeof(init->err), "%.900s is there already and "
+		    "not empty; nothing was changed", init->home);
+		return -1;
+	}
+	return fail_errno(init, init->home);
+}
+
+/* Key names of signed notes: no space, no '+', printable (C2SP). */
+static int
+check_origin(struct init *init, const char *origin)
+{
+	const char *c;
+
+	for (c = origin; *c > 0x20 && *c < 0x7f && *c != '+'; c++)
+		;
+	if (*c == '\0' && c != origin && c - origin <= ORIGIN_MAX) {
+		snprintf(init->origin, sizeof(init->origin), "%s", origin);
+		return 0;
+	}
+	snprintf(init->err, sizeof(init->err), "--origin wants 1 to %d printable "
+	    "ASCII characters without space and '+'", ORIGIN_MAX);
+	return -1;
+}
+
+/* A new ledger is a new origin, also on the same machine. */
+static void
+default_origin(struct init *init)
+{
+	char host[65] = "localhost", *c;
+
+	if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0')
+		snprintf(host, sizeof(host), "localhost");
+	host[sizeof(host) - 1] = '\0';
+	for (c = host; *c != '\0'; c++)
+		if (*c <= 0x20 || *c >= 0x7f || *c == '+')
+			*c = '-';
+	snprintf(init->origin, sizeof(init->origin), "%s/countersign/%08x", host,
+	    randombytes_random());
+}
+
+static struct secret *
+get_passphrase(struct init *init)
+{
+	struct ask_passphrase from = { .fd = -1, .terminal = true, .twice = true,
+	    .file = opt_value(init->opts, "passphrase-file") };
+	struct secret *passphrase;
+
+	passphrase = ask_passphrase(&from, init->err, sizeof(init->err));
+	if (passphrase != NULL && secret_bytes(passphrase).n < PASSPHRASE_MIN) {
+		snprintf(init->err, sizeof(init->err), "the passphrase is shorter "
+		    "than %d bytes", PASSPHRASE_MIN);
+		secret_unref(passphrase);
+		return NULL;
+	}
+	return passphrase;
+}
+
+/* --- the parts ------------------------------------------------------- */
+
+static int
+make_vault(struct init *init, const uint8_t *key)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	char path[PATH_MAX];
+
+	if (part(init, "vault", path) != 0)
+		return -1;
+	if (vault_file_create(path, key, &why) == VAULT_OK)
+		return 0;
+	snprintf(init->err, sizeof(init->err), "vault: %s", why.text);
+	return -1;
+}
+
+static int
+make_ca(struct init *init, const uint8_t *key)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	char dir[PATH_MAX], pem[PATH_MAX], bundle[PATH_MAX];
+
+	if (part(init, "ca", dir) != 0 || part(init, "ca/ca.pem", pem) != 0 ||
+	    part(init, "ca/bundle.pem", bundle) != 0)
+		return -1;
+	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+		return fail_errno(init, dir);
+	if (ca_create(dir, key, CA_NAME, &why) != VAULT_OK) {
+		snprintf(init->err, sizeof(init->err), "local CA: %s", why.text);
+		return -1;
+	}
+	return ca_write_bundle(pem, bundle) == 0 ? 0 : fail_errno(init, bundle);
+}
+
+static int
+make_ledger(struct init *init, const uint8_t *key)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	char dir[PATH_MAX], sealed[PATH_MAX];
+	uint8_t *seed = sodium_malloc(crypto_sign_SEEDBYTES);
+	int rc = -1;
+
+	if (seed == NULL) {
+		snprintf(init->err, sizeof(init->err), "out of memory");
+		return -1;
+	}
+	randombytes_buf(seed, crypto_sign_SEEDBYTES);
+	if (part(init, "ledger", dir) == 0 &&
+	    part(init, "ledger/seed", sealed) == 0 &&
+	    ledger_create(dir, init->origin, seed, init->err,
+	    sizeof(init->err)) == 0) {
+		rc = 0;
+		if (sealed_write(sealed, key, KEYS_SEED_LABEL, seed,
+		    crypto_sign_SEEDBYTES, &why) != VAULT_OK) {
+			snprintf(init->err, sizeof(init->err), "ledger key: %s",
+			    why.text);
+			rc = -1;
+		}
+	}
+	sodium_free(seed);
+	return rc;
+}
+
+static int
+make_config(struct init *init)
+{
+	const char *file = opt_value(init->opts, "passphrase-file");
+	char path[PATH_MAX], full[PATH_MAX];
+	json_t *conf = json_pack("{s:i}", "v", 1);
+	char *text = NULL;
+	int rc = -1;
+
+	if (conf == NULL || part(init, "config.json", path) != 0)
+		goto out;
+	if (file != NULL && (realpath(file, full) == NULL || json_object_set_new(
+	    conf, "passphrase_file", json_string(full)) != 0)) {
+		fail_errno(init, file);
+		goto out;
+	}
+	text = json_dumps(conf, JSON_INDENT(2));
+	if (text == NULL || private_file_create(path, text, strlen(text)) != 0)
+		fail_errno(init, path);
+	else
+		rc = 0;
+out:
+	free(text);
+	json_decref(conf);
+	return rc;
+}
+
+static int
+make_keyed(struct init *init, const struct master *master)
+{
+	uint8_t *key = sodium_malloc(MASTER_KEY_LEN);
+	int rc = -1;
+
+	if (key == NULL) {
+		snprintf(init->err, sizeof(init->err), "out of memory");
+		return -1;
+	}
+	master_key(master, "vault", key);
+	if (make_vault(init, key) != 0)
+		goto out;
+	master_key(master, "ca", key);
+	if (make_ca(init, key) != 0)
+		goto out;
+	master_key(master, "ledger", key);
+	rc = make_ledger(init, key);
+out:
+	sodium_free(key);
+	return rc;
+}
+
+static int
+make_all(struct init *init, const struct secret *passphrase)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	struct slice bytes = secret_bytes(passphrase);
+	char path[PATH_MAX], pack[PATH_MAX], runs[PATH_MAX], run[PATH_MAX];
+	struct master *master = NULL;
+	int rc = -1;
+
+	if (part(init, "master.json", path) != 0 || part(init, "pack", pack) != 0 ||
+	    part(init, "runs", runs) != 0 || part(init, "run", run) != 0)
+		return -1;
+	if (mkdir(runs, 0700) != 0 || mkdir(run, 0700) != 0)
+		return fail_errno(init, runs);
+	if (master_create(path, bytes.p, bytes.n, NULL, &master,
+	    &why) != VAULT_OK)
+		snprintf(init->err, sizeof(init->err), "%s", why.text);
+	else if (make_keyed(init, master) == 0 && policy_default_pack_write(pack,
+	    init->err, sizeof(init->err)) == 0 && make_config(init) == 0)
+		rc = 0;
+	master_free(master);
+	return rc;
+}
+
+/* --- all or nothing -------------------------------------------------- */
+
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void
+remove_tree(const char *dir)
+{
+	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int
+move_home(struct init *init)
+{
+	return rename(init->dir, init->home) == 0 ? 0 :
+	    fail_errno(init, init->home);
+}
+
+/* The directory to work in: HOME.XXXXXX, parents made. */
+static int
+make_dir(struct init *init)
+{
+	char parent[PATH_MAX], *slash;
+	int n;
+
+	snprintf(parent, sizeof(parent), "%s", init->home);
+	for (slash = parent; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
+		*slash = '\0';
+		if (mkdir(parent, 0700) != 0 && errno != EEXIST)
+			return fail_errno(init, parent);
+	}
+	n = snprintf(init->dir, sizeof(init->dir), "%s.XXXXXX", init->home);
+	if (n < 0 || (size_t)n >= sizeof(init->dir)) {
+		snprintf(init->err, sizeof(init->err), "the home's path is too long");
+		return -1;
+	}
+	return mkdtemp(init->dir) != NULL ? 0 : fail_errno(init, init->dir);
+}
+
+static void
+say(const struct init *init)
+{
+	printf("Made %s:\n"
+	    "  vault, local CA (ca/ca.pem), default policy pack (pack/data.json)\n"
+	    "  ledger key %s; its public half: ledger/log.vkey\n"
+	    "Keep a copy of ledger/log.vkey where no agent can reach: whoever verifies pins it.\n"
+	    "Next: countersign secret put NAME --from-stdin\n",
+	    init->home, init->origin);
+}
+
+int
+cmd_init(const struct opts *opts)
+{
+	static struct init init;
+	struct secret *passphrase = NULL;
+	const char *origin = opt_value(opts, "origin");
+	bool locked;
+	int rc = CLI_REFUSED;
+
+	if (opts->n_rest != 0)
+		return cli_usage("init takes no operands");
+	init.opts = opts;
+	snprintf(init.home, sizeof(init.home), "%s", cli_home());
+	if (harden_process(init.err, sizeof(init.err)) != 0 ||
+	    harden_memory(true, &locked, init.err, sizeof(init.err)) != 0)
+		goto out;
+	default_origin(&init);
+	if (origin != NULL && check_origin(&init, origin) != 0) {
+		rc = CLI_USAGE;
+		goto out;
+	}
+	if (check_free(&init) != 0 || (passphrase = get_passphrase(&init)) == NULL ||
+	    make_dir(&init) != 0)
+		goto out;
+	if (make_all(&init, passphrase) == 0 && move_home(&init) == 0)
+		rc = CLI_OK;
+	else
+		remove_tree(init.dir);
+out:
+	secret_unref(passphrase);
+	if (rc == CLI_OK)
+		say(&init);
+	else
+		cli_err("%s", init.err);
+	return rc;
+}

@@ -1,0 +1,332 @@
+/* countersign run -- COMMAND: one agent session, from opening to evidence. */
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "cli/node_proxy.h"
+#include "cli/run_child.h"
+#include "cli/run_close.h"
+#include "cli/run_env.h"
+#include "cli/run_hide.h"
+#include "cli/start.h"
+#include "conf.h"
+#include "private_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+const struct opt cmd_run_opts[] = {
+	{ "budget-requests", 0, "N", false, "at most N requests" },
+	{ "budget-bytes", 0, "N", false, "at most N bytes of request bodies" },
+	{ "budget-cost", 0, "N", false, "at most N units of the policy's cost" },
+	{ "budget-time", 0, "SECONDS", false, "no request after that time" },
+	{ "agent", 0, "NAME", false, "what the agent is called in policy and ledger; default: the command" },
+	{ "principal", 0, "NAME", false, "on whose behalf; default: your user name (the ledger keeps a keyed digest)" },
+	{ "keep-env", 0, "NAME", true, "leave this variable although it looks like a credential" },
+	{ "direct-loopback", 0, NULL, false, "let clients reach loopback addresses directly: neither decided nor recorded" },
+	{ "no-hide", 0, NULL, false, "do not hide countersign's home from the command" },
+	{ "json", 0, NULL, false, "print the summary as JSON, on standard error" },
+	{ "quiet", 'q', NULL, false, "print no summary" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+const char cmd_run_details[] =
+    "It starts the daemon if none runs, opens a run, takes real secrets out of the environment,\n"
+    "puts placeholders, proxy and CA variables in, hides countersign's home where unprivileged\n"
+    "name spaces allow it, runs COMMAND, closes the run and writes its evidence.\n\n"
+    "The exit status is COMMAND's; 128 + N where signal N ended it, 127 where it was not found,\n"
+    "126 where it could not be executed, 125 where no run could be opened.";
+
+struct session {
+	const struct opts *opts;
+	struct client_reply run;	/* POST /v1/runs */
+	struct run_env env;
+	struct run_hide_plan *hide;
+	struct conf conf;
+	char self[PATH_MAX], preload[PATH_MAX], home[PATH_MAX];
+	char err[CLI_ERR_MAX];
+};
+
+/* --- opening --------------------------------------------------------- */
+
+static int
+budget(struct session *session, json_t *body)
+{
+	static const struct { const char *opt, *member; long long factor; }
+	    table[] = {
+		{ "budget-requests", "requests", 1 },
+		{ "budget-bytes", "bytes_out", 1 },
+		{ "budget-cost", "cost", 1 },
+		{ "budget-time", "wall_ms", 1000 },
+	};
+	json_t *out = json_object();
+	long long value;
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (opt_value(session->opts, table[i].opt) == NULL)
+			continue;
+		if (opt_number(session->opts, table[i].opt, 0, 1000000000000LL,
+		    &value, session->err, sizeof(session->err)) != 0) {
+			json_decref(out);
+			return -1;
+		}
+		json_object_set_new(out, table[i].member,
+		    json_integer(value * table[i].factor));
+	}
+	if (json_object_size(out) > 0)
+		return json_object_set_new(body, "budget", out);
+	json_decref(out);
+	return 0;
+}
+
+static json_t *
+who(struct session *session)
+{
+	const char *principal = opt_value(session->opts, "principal");
+	const char *agent = opt_value(session->opts, "agent");
+	const char *slash;
+	struct passwd *user;
+	json_t *body = json_pack("{s:i}", "pid", (int)getpid());
+
+	if (principal == NULL && (user = getpwuid(getuid())) != NULL)
+		principal = user->pw_name;
+	if (principal != NULL)
+		json_object_set_new(body, "principal", json_string(principal));
+	if (agent == NULL) {
+		slash = strrchr(session->opts->rest[0], '/');
+		agent = slash != NULL ? slash + 1 : session->opts->rest[0];
+	}
+	json_object_set_new(body, "agent", json_pack("{s:s, s:s}", "name",
+	    agent, "version", ""));
+	return body;
+}
+
+static int
+open_run(struct session *session)
+{
+	json_t *body = who(session);
+	enum client_result result;
+
+	if (budget(session, body) != 0) {
+		json_decref(body);
+		return cli_usage("%s", session->err);
+	}
+	result = client_operator("POST", "/v1/runs", body, &session->run);
+	json_decref(body);
+	if (result == CLIENT_OK && session->run.json != NULL)
+		return 0;
+	(void)client_fail(result, &session->run);
+	return CLI_NO_RUN;
+}
+
+/* --- what the command gets ------------------------------------------- */
+
+/* Kept in HOME, so that it can be shown inside; NULL where it cannot be. */
+static const char *
+node_preload(struct session *session)
+{
+	size_t len, had = 0;
+	const char *text = node_proxy_text(&len);
+	uint8_t *old;
+	bool same;
+
+	cli_home_path("run/node_proxy.cjs", session->preload,
+	    sizeof(session->preload));
+	old = private_file_read(session->preload, PRIVATE_SETTINGS, 1u << 20, &had);
+	same = old != NULL && had == len && memcmp(old, text, len) == 0;
+	free(old);
+	if (same || private_file_replace(session->preload, text, len) == 0)
+		return session->preload;
+	return NULL;
+}
+
+static int
+make_env(struct session *session)
+{
+	struct run_env_tools tools = { .self = session->self,
+	    .node_preload = node_preload(session),
+	    .direct_loopback = opt_flag(session->opts, "direct-loopback") };
+
+	run_env_init(&session->env, environ);
+	if (!session->env.failed && run_env_scrub(&session->env,
+	    json_object_get(session->run.json, "scrub"), session->opts) != 0) {
+		cli_err("the daemon's answer has no usable scrub tags");
+		return -1;
+	}
+	run_env_fill(&session->env, session->run.json, &tools);
+	if (!session->env.failed)
+		return 0;
+	cli_err("out of memory");
+	return -1;
+}
+
+static const char *
+mask(struct session *session)
+{
+	const char *file = getenv("COUNTERSIGN_PASSPHRASE_FILE");
+
+	return file != NULL && file[0] == '/' ? file :
+	    session->conf.passphrase_file;
+}
+
+static void
+plan_hiding(struct session *session)
+{
+	const json_t *ca = json_object_get(session->run.json, "ca");
+	struct run_hide what = { .home = session->home,
+	    .socket = client_str(json_object_get(session->run.json, "api"),
+	    "socket"), .mask = mask(session) };
+
+	what.files[0] = client_str(ca, "cert");
+	what.files[1] = client_str(ca, "bundle");
+	if (session->preload[0] != '\0')
+		what.files[2] = session->preload;
+	if (!opt_flag(session->opts, "no-hide"))
+		session->hide = run_hide_prepare(&what);
+}
+
+static int
+prepare(struct session *session)
+{
+	char path[PATH_MAX];
+	ssize_t len;
+
+	len = readlink("/proc/self/exe", session->self, sizeof(session->self) - 1);
+	if (len <= 0) {
+		cli_err("/proc/self/exe: %s", strerror(errno));
+		return -1;
+	}
+	session->self[len] = '\0';
+	snprintf(session->home, sizeof(session->home), "%s", cli_home());
+	cli_home_path("config.json", path, sizeof(path));
+	if (conf_load(path, &session->conf, session->err,
+	    sizeof(session->err)) != 0) {
+		cli_err("%s", session->err);
+		return -1;
+	}
+	if (make_env(session) != 0)
+		return -1;
+	plan_hiding(session);
+	return 0;
+}
+
+/* --- the run --------------------------------------------------------- */
+
+static double
+seconds_since(const struct timespec *began)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - began->tv_sec) +
+	    (double)(now.tv_nsec - began->tv_nsec) / 1e9;
+}
+
+/* Orphans of the command were handed to us; those that ended are reaped. */
+static size_t
+left_behind(void)
+{
+	char path[64];
+	FILE *in;
+	size_t n = 0;
+	int pid;
+
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	if ((in = fopen(path, "re")) == NULL)
+		return 0;
+	while (fscanf(in, "%d", &pid) == 1)
+		n++;
+	fclose(in);
+	return n;
+}
+
+static int
+go(struct session *session)
+{
+	struct run_child child = { .argv = session->opts->rest,
+	    .env = session->env.vars, .hide = session->hide };
+	struct run_child_result result;
+	struct run_close end = { .run = session->run.json, .env = &session->env,
+	    .child = &result, .hide_wanted = !opt_flag(session->opts, "no-hide"),
+	    .root = geteuid() == 0,
+	    .direct_loopback = opt_flag(session->opts, "direct-loopback"),
+	    .json = opt_flag(session->opts, "json"),
+	    .quiet = opt_flag(session->opts, "quiet") };
+	struct timespec began;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	run_child(&child, &result);
+	end.seconds = seconds_since(&began);
+	end.left_behind = left_behind();
+	if (!result.started)
+		cli_err("%s", cli_clean(result.why));
+	(void)run_close(&end);
+	return result.status;
+}
+
+/* A run that never began is closed all the same: its token lives. */
+static void
+give_up(struct session *session)
+{
+	struct client_reply reply;
+	char path[80];
+
+	snprintf(path, sizeof(path), "/v1/runs/%.64s",
+	    client_str(session->run.json, "id"));
+	(void)client_operator("DELETE", path, NULL, &reply);
+	client_reply_release(&reply);
+}
+
+static void
+finish(struct session *session)
+{
+	run_env_free(&session->env);
+	run_hide_release(session->hide);
+	client_reply_release(&session->run);
+	conf_free(&session->conf);
+}
+
+int
+cmd_run(const struct opts *opts)
+{
+	static struct session session;
+	bool started;
+	int rc;
+
+	session.opts = opts;
+	if (opts->n_rest == 0)
+		return cli_usage("a COMMAND is wanted: countersign run -- COMMAND");
+	if (cli_need_home() != 0)
+		return CLI_NO_RUN;
+	/* This process may use the operators' socket: the command must not be
+	 * able to look into it.  Orphans of the command stay below us, where
+	 * the daemon counts them to the run. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (sodium_init() < 0 || start_daemon(&started, session.err,
+	    sizeof(session.err)) != 0) {
+		cli_err("%s", session.err);
+		return CLI_NO_RUN;
+	}
+	rc = open_run(&session);
+	if (rc == 0 && prepare(&session) == 0) {
+		rc = go(&session);
+	} else if (rc == 0) {
+		give_up(&session);
+		rc = CLI_NO_RUN;
+	}
+	finish(&session);
+	return rc;
+}

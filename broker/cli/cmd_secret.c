@@ -1,0 +1,281 @@
+/*
+ * countersign secret put|rotate|revoke|list.  Values come from standard input,
+ * a file or the terminal, never from the command line, where every user of the
+ * machine could read them.  The daemon stores them, so that the ledger says so.
+ */
+#include "ask.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "cli/start.h"
+#include "daemon/harden.h"
+#include "vault/vault.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+static const struct opt value_opts[] = {
+	{ "from-stdin", 0, NULL, false, "read the value from standard input" },
+	{ "from-file", 0, "FILE", false, "read the value from FILE" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static const struct opt revoke_opts[] = {
+	{ "version", 0, "N", false, "only this version; default: all of them" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static const struct opt list_opts[] = {
+	{ "json", 0, NULL, false, "print JSON" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static int
+check_name(const struct opts *opts)
+{
+	if (opts->n_rest > 1)
+		return cli_usage("one NAME is wanted; a value never stands on the "
+		    "command line: use --from-stdin");
+	if (opts->n_rest == 0)
+		return cli_usage("which secret? a NAME is wanted");
+	if (!vault_name_ok(opts->rest[0]))
+		return cli_usage("a secret's name has 1 to %d of a-z 0-9 . _ - and "
+		    "begins with a letter or digit", VAULT_NAME_MAX);
+	return 0;
+}
+
+static struct secret *
+read_value(const struct opts *opts, char *err, size_t err_len)
+{
+	const char *file = opt_value(opts, "from-file");
+	char prompt[VAULT_NAME_MAX + 32];
+
+	if (opt_flag(opts, "from-stdin"))
+		return ask_fd(STDIN_FILENO, "standard input", err, err_len);
+	if (file != NULL)
+		return ask_file(file, false, err, err_len);
+	if (!ask_has_terminal()) {
+		snprintf(err, err_len, "there is no terminal to ask for the "
+		    "value; use --from-stdin or --from-file");
+		return NULL;
+	}
+	snprintf(prompt, sizeof(prompt), "Value of %s", opts->rest[0]);
+	return ask_terminal(prompt, true, err, err_len);
+}
+
+static int
+send_value(const char *name, const struct secret *secret, bool rotate)
+{
+	struct slice bytes = secret_bytes(secret);
+	char path[VAULT_NAME_MAX + 32], socket[PATH_MAX];
+	struct client_call call = { .socket = socket, .path = path,
+	    .method = rotate ? "POST" : "PUT", .body = bytes.p,
+	    .body_len = bytes.n, .type = "application/octet-stream" };
+	struct client_reply reply;
+	enum client_result result;
+	int rc = CLI_OK;
+
+	cli_home_path("run/operator.sock", socket, sizeof(socket));
+	snprintf(path, sizeof(path), "/v1/secrets/%s%s", name,
+	    rotate ? "/rotate" : "");
+	result = client_call(&call, &reply);
+	if (result == CLIENT_OK)
+		printf("%s: version %" JSON_INTEGER_FORMAT " stored\n", name,
+		    json_integer_value(json_object_get(reply.json, "version")));
+	else if (result == CLIENT_REFUSED && reply.status == 409 && !rotate) {
+		cli_err("%s is there already; `countersign secret rotate %s` "
+		    "stores a new version", name, name);
+		rc = CLI_REFUSED;
+	} else
+		rc = client_fail(result, &reply);
+	client_reply_release(&reply);
+	return rc;
+}
+
+static int
+store(const struct opts *opts, bool rotate)
+{
+	char err[CLI_ERR_MAX] = "";
+	struct secret *secret = NULL;
+	bool started, locked;
+	int rc;
+
+	if ((rc = check_name(opts)) != 0)
+		return rc;
+	if (opt_flag(opts, "from-stdin") && opt_value(opts, "from-file") != NULL)
+		return cli_usage("--from-stdin and --from-file exclude each other");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	if (harden_process(err, sizeof(err)) != 0 ||
+	    harden_memory(true, &locked, err, sizeof(err)) != 0 ||
+	    (secret = read_value(opts, err, sizeof(err))) == NULL) {
+		cli_err("%s", err);
+		return CLI_REFUSED;
+	}
+	if (start_daemon(&started, err, sizeof(err)) == 0) {
+		rc = send_value(opts->rest[0], secret, rotate);
+	} else {
+		cli_err("%s", err);
+		rc = CLI_REFUSED;
+	}
+	secret_unref(secret);
+	return rc;
+}
+
+static int
+secret_put(const struct opts *opts)
+{
+	return store(opts, false);
+}
+
+static int
+secret_rotate(const struct opts *opts)
+{
+	return store(opts, true);
+}
+
+/* Start the daemon and make one call; 0 with a reply to release, or a status. */
+static int
+ask_daemon(const char *method, const char *path, json_t *body,
+    struct client_reply *reply)
+{
+	char err[CLI_ERR_MAX] = "";
+	enum client_result result;
+	bool started;
+	int rc;
+
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	if (start_daemon(&started, err, sizeof(err)) != 0) {
+		cli_err("%s", err);
+		return CLI_REFUSED;
+	}
+	result = client_operator(method, path, body, reply);
+	if (result == CLIENT_OK)
+		return 0;
+	rc = client_fail(result, reply);
+	client_reply_release(reply);
+	return rc;
+}
+
+static int
+secret_revoke(const struct opts *opts)
+{
+	char path[VAULT_NAME_MAX + 32], err[CLI_ERR_MAX];
+	struct client_reply reply;
+	long long version = 0;
+	json_t *body;
+	int rc;
+
+	if ((rc = check_name(opts)) != 0)
+		return rc;
+	if (opt_number(opts, "version", 1, UINT32_MAX, &version, err,
+	    sizeof(err)) != 0)
+		return cli_usage("%s", err);
+	body = json_object();
+	if (version != 0)
+		json_object_set_new(body, "version", json_integer(version));
+	snprintf(path, sizeof(path), "/v1/secrets/%s/revoke", opts->rest[0]);
+	rc = ask_daemon("POST", path, body, &reply);
+	json_decref(body);
+	if (rc != 0)
+		return rc;
+	if (version != 0)
+		printf("%s: version %lld revoked and erased\n", opts->rest[0],
+		    version);
+	else
+		printf("%s: revoked and erased\n", opts->rest[0]);
+	client_reply_release(&reply);
+	return CLI_OK;
+}
+
+/* "3 d", "2 h", ... since an RFC 3339 time or a Unix one. */
+static const char *
+age(const json_t *created, char *buf, size_t cap)
+{
+	struct tm tm = { 0 };
+	long long seconds;
+	time_t then = 0;
+
+	if (json_is_integer(created))
+		then = (time_t)json_integer_value(created);
+	else if (json_is_string(created) && strptime(json_string_value(created),
+	    "%Y-%m-%dT%H:%M:%S", &tm) != NULL)
+		then = timegm(&tm);
+	if (then == 0)
+		return "?";
+	seconds = (long long)difftime(time(NULL), then);
+	if (seconds < 120)
+		snprintf(buf, cap, "%lld s", seconds < 0 ? 0 : seconds);
+	else if (seconds < 7200)
+		snprintf(buf, cap, "%lld min", seconds / 60);
+	else if (seconds < 172800)
+		snprintf(buf, cap, "%lld h", seconds / 3600);
+	else
+		snprintf(buf, cap, "%lld d", seconds / 86400);
+	return buf;
+}
+
+static void
+print_list(const json_t *secrets)
+{
+	char buf[32];
+	json_t *one;
+	size_t i;
+
+	if (json_array_size(secrets) == 0) {
+		puts("no secrets yet; `countersign secret put NAME --from-stdin` "
+		    "stores one");
+		return;
+	}
+	printf("%-32s %7s  %-8s %s\n", "NAME", "VERSION", "AGE", "STATE");
+	json_array_foreach(secrets, i, one) {
+		const json_t *revoked = json_object_get(one, "revoked");
+
+		printf("%-32s %7" JSON_INTEGER_FORMAT "  %-8s %s\n",
+		    cli_clean(client_str(one, "name")),
+		    json_integer_value(json_object_get(one, "version")),
+		    age(json_object_get(one, "created"), buf, sizeof(buf)),
+		    revoked == NULL || json_is_null(revoked) ? "active" : "revoked");
+	}
+}
+
+static int
+secret_list(const struct opts *opts)
+{
+	struct client_reply reply;
+	int rc;
+
+	if (opts->n_rest != 0)
+		return cli_usage("secret list takes no operands");
+	if ((rc = ask_daemon("GET", "/v1/secrets", NULL, &reply)) != 0)
+		return rc;
+	if (opt_flag(opts, "json"))
+		printf("%s\n", reply.text);
+	else
+		print_list(json_object_get(reply.json, "secrets"));
+	client_reply_release(&reply);
+	return CLI_OK;
+}
+
+static const char value_details[] =
+    "The value is read from standard input, from a file, or without echo from the terminal.\n"
+    "One final newline is left out; CR, LF and NUL are refused, and so is nothing at all.";
+
+const struct cli_command cmd_secret_table[] = {
+	{ .name = "put", .operands = "NAME", .opts = value_opts, .run = secret_put,
+	  .summary = "Store a new secret in the vault", .details = value_details },
+	{ .name = "rotate", .operands = "NAME", .opts = value_opts, .run = secret_rotate,
+	  .summary = "Store a new version, used from the next request on",
+	  .details = value_details },
+	{ .name = "revoke", .operands = "NAME", .opts = revoke_opts, .run = secret_revoke,
+	  .summary = "Erase a secret, or one version, and cut what uses it" },
+	{ .name = "list", .operands = "", .opts = list_opts, .run = secret_list,
+	  .summary = "Names, versions and ages; never values" },
+	{ .name = NULL }
+};

@@ -1,0 +1,193 @@
+/* countersign start|status|stop, and policy reload. */
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "cli/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOP_WAIT_MS 30000
+#define STOP_STEP_MS 20
+
+const struct opt cmd_status_opts[] = {
+	{ "json", 0, NULL, false, "print JSON" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+int
+cmd_start(const struct opts *opts)
+{
+	char err[CLI_ERR_MAX] = "";
+	bool started;
+	int rc;
+
+	if (opts->n_rest != 0)
+		return cli_usage("start takes no operands");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	if (start_daemon(&started, err, sizeof(err)) != 0) {
+		cli_err("%s", err);
+		return CLI_REFUSED;
+	}
+	puts(started ? "the daemon runs" : "the daemon runs already");
+	return CLI_OK;
+}
+
+static size_t
+open_runs(const json_t *reply)
+{
+	const json_t *runs = json_object_get(reply, "runs");
+	json_t *run;
+	size_t i, n = 0;
+
+	json_array_foreach(json_is_array(runs) ? runs : reply, i, run)
+		n += json_is_true(json_object_get(run, "open"));
+	return n;
+}
+
+static void
+print_status(const json_t *daemon, const struct client_reply *health,
+    const struct client_reply *runs)
+{
+	bool well = health->status == 200;
+
+	printf("home      %s\n", cli_home());
+	printf("daemon    pid %" JSON_INTEGER_FORMAT ", version %s, since %s\n",
+	    json_integer_value(json_object_get(daemon, "pid")),
+	    cli_clean(client_str(daemon, "version")),
+	    cli_clean(client_str(daemon, "started")));
+	printf("proxy     127.0.0.1:%" JSON_INTEGER_FORMAT "\n"
+	    "api       127.0.0.1:%" JSON_INTEGER_FORMAT "\n",
+	    json_integer_value(json_object_get(daemon, "proxy_port")),
+	    json_integer_value(json_object_get(daemon, "api_port")));
+	printf("ledger    %s%s%s\n", cli_colour(stdout, well ? CLI_GREEN : CLI_RED),
+	    well ? "ok" : "failed: everything is refused; see run/daemon.log",
+	    cli_colour(stdout, CLI_PLAIN));
+	printf("runs      %zu open\n", open_runs(runs->json));
+}
+
+static void
+print_json(json_t *daemon, const struct client_reply *health,
+    const struct client_reply *runs)
+{
+	json_t *out = daemon != NULL ? json_deep_copy(daemon) : json_object();
+
+	json_object_set_new(out, "home", json_string(cli_home()));
+	json_object_set_new(out, "running", json_boolean(health->status != 0));
+	if (health->status != 0) {
+		json_object_set_new(out, "healthy",
+		    json_boolean(health->status == 200));
+		json_object_set_new(out, "runs_open",
+		    json_integer((json_int_t)open_runs(runs->json)));
+	}
+	json_dumpf(out, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(out);
+}
+
+int
+cmd_status(const struct opts *opts)
+{
+	struct client_reply health, runs;
+	enum client_result result;
+	json_t *daemon = NULL;
+	int rc;
+
+	if (opts->n_rest != 0)
+		return cli_usage("status takes no operands");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	memset(&runs, 0, sizeof(runs));
+	result = client_operator("GET", "/healthz", NULL, &health);
+	if (result != CLIENT_NO_DAEMON) {
+		daemon = start_daemon_json();
+		(void)client_operator("GET", "/v1/runs", NULL, &runs);
+	}
+	rc = result == CLIENT_OK ? CLI_OK : CLI_REFUSED;
+	if (opt_flag(opts, "json"))
+		print_json(daemon, &health, &runs);
+	else if (result == CLIENT_NO_DAEMON)
+		printf("home      %s\ndaemon    none runs; `countersign start` or "
+		    "the next run starts it\n", cli_home());
+	else
+		print_status(daemon, &health, &runs);
+	json_decref(daemon);
+	client_reply_release(&health);
+	client_reply_release(&runs);
+	return rc;
+}
+
+/* The daemon holds a lock until everything is closed. */
+static int
+await_end(void)
+{
+	const struct timespec step = { 0, STOP_STEP_MS * 1000000L };
+	char path[PATH_MAX];
+	int fd, waited, rc = -1;
+
+	cli_home_path("run/daemon.lock", path, sizeof(path));
+	if ((fd = open(path, O_RDWR | O_CLOEXEC)) == -1)
+		return errno == ENOENT ? 0 : -1;
+	for (waited = 0; rc != 0 && waited < STOP_WAIT_MS; waited += STOP_STEP_MS) {
+		if ((rc = flock(fd, LOCK_EX | LOCK_NB)) != 0)
+			nanosleep(&step, NULL);
+	}
+	close(fd);
+	return rc;
+}
+
+int
+cmd_stop(const struct opts *opts)
+{
+	struct client_reply reply;
+	enum client_result result;
+	int rc = CLI_OK;
+
+	if (opts->n_rest != 0)
+		return cli_usage("stop takes no operands");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	result = client_operator("POST", "/v1/shutdown", NULL, &reply);
+	if (result == CLIENT_NO_DAEMON) {
+		puts("no daemon runs");
+	} else if (result != CLIENT_OK) {
+		rc = client_fail(result, &reply);
+	} else if (await_end() != 0) {
+		cli_err("the daemon has not ended after %d s", STOP_WAIT_MS / 1000);
+		rc = CLI_REFUSED;
+	} else {
+		puts("stopped");
+	}
+	client_reply_release(&reply);
+	return rc;
+}
+
+int
+cmd_reload(const struct opts *opts)
+{
+	struct client_reply reply;
+	enum client_result result;
+	int rc = CLI_OK;
+
+	if (opts->n_rest != 0)
+		return cli_usage("reload takes no operands");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	result = client_operator("POST", "/v1/policy/reload", NULL, &reply);
+	if (result == CLIENT_OK)
+		printf("policy %s\nbefore %s\n",
+		    cli_clean(client_str(reply.json, "after")),
+		    cli_clean(client_str(reply.json, "before")));
+	else if (result == CLIENT_NO_DAEMON)
+		puts("no daemon runs: the next one reads the policy when it starts");
+	else
+		rc = client_fail(result, &reply);
+	client_reply_release(&reply);
+	return rc;
+}

@@ -1,0 +1,170 @@
+#include "cli/data.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "gate/binding.h"
+#include "private_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DATA_MAX (4u << 20)	/* bytes of a data document */
+
+struct data {
+	char path[PATH_MAX];
+	int lock;
+	uint8_t *old;		/* the file as it was */
+	size_t old_len;
+	json_t *root;
+};
+
+/* The lock lies outside the pack, whose files are its digest. */
+static int
+take_lock(struct data *data, char *err, size_t err_len)
+{
+	char path[PATH_MAX];
+
+	cli_home_path("run/data", path, sizeof(path));
+	if ((data->lock = private_file_lock(path, 1)) != -1)
+		return 0;
+	snprintf(err, err_len, "%s: %s", path, strerror(errno));
+	return -1;
+}
+
+static int
+load(struct data *data, char *err, size_t err_len)
+{
+	json_error_t where;
+
+	cli_home_path("pack/data.json", data->path, sizeof(data->path));
+	data->old = private_file_read(data->path, PRIVATE_SETTINGS, DATA_MAX,
+	    &data->old_len);
+	if (data->old == NULL) {
+		snprintf(err, err_len, "%s: %s", data->path,
+		    private_file_why(errno));
+		return -1;
+	}
+	data->root = json_loadb((const char *)data->old, data->old_len,
+	    JSON_REJECT_DUPLICATES, &where);
+	if (json_is_object(data->root))
+		return 0;
+	snprintf(err, err_len, "%s, line %d: %s", data->path, where.line,
+	    data->root == NULL ? where.text : "not an object");
+	return -1;
+}
+
+struct data *
+data_open(char *err, size_t err_len)
+{
+	struct data *data = calloc(1, sizeof(*data));
+
+	if (data == NULL) {
+		snprintf(err, err_len, "out of memory");
+		return NULL;
+	}
+	data->lock = -1;
+	if (take_lock(data, err, err_len) == 0 && load(data, err, err_len) == 0)
+		return data;
+	data_close(data);
+	return NULL;
+}
+
+void
+data_close(struct data *data)
+{
+	if (data == NULL)
+		return;
+	json_decref(data->root);
+	free(data->old);
+	if (data->lock != -1)
+		close(data->lock);
+	free(data);
+}
+
+json_t *
+data_root(struct data *data)
+{
+	return data->root;
+}
+
+static json_t *
+member(json_t *parent, const char *name, json_t *fresh, json_type type)
+{
+	json_t *there = json_object_get(parent, name);
+
+	if (there == NULL) {
+		json_object_set_new(parent, name, fresh);
+		return json_object_get(parent, name);
+	}
+	json_decref(fresh);
+	return json_typeof(there) == type ? there : NULL;
+}
+
+json_t *
+data_object(json_t *parent, const char *name)
+{
+	return member(parent, name, json_object(), JSON_OBJECT);
+}
+
+json_t *
+data_array(json_t *parent, const char *name)
+{
+	return member(parent, name, json_array(), JSON_ARRAY);
+}
+
+/* The same parser that the broker uses, so that what is written is read. */
+static int
+check(const char *text, size_t len)
+{
+	char err[CLI_ERR_MAX] = "";
+	struct bindings *bindings = bindings_parse(text, len, err, sizeof(err));
+
+	if (bindings != NULL) {
+		bindings_free(bindings);
+		return 0;
+	}
+	cli_err("%s; nothing was changed", cli_clean(err));
+	return -1;
+}
+
+static int
+tell_daemon(struct data *data)
+{
+	struct client_reply reply;
+	enum client_result result;
+	int rc = CLI_OK;
+
+	result = client_operator("POST", "/v1/policy/reload", NULL, &reply);
+	if (result == CLIENT_REFUSED || result == CLIENT_BROKEN) {
+		rc = client_fail(result, &reply);
+		if (reply.status == 422 && private_file_replace(data->path,
+		    data->old, data->old_len) == 0)
+			cli_err("the policy was put back as it was");
+		else
+			cli_err("%s is written; the daemon still decides by the "
+			    "old one", data->path);
+	}
+	client_reply_release(&reply);
+	return rc;
+}
+
+int
+data_commit(struct data *data)
+{
+	char *text = json_dumps(data->root, JSON_INDENT(2));
+	int rc = CLI_USAGE;
+
+	if (text == NULL) {
+		cli_err("out of memory");
+	} else if (check(text, strlen(text)) != 0) {
+		rc = CLI_REFUSED;
+	} else if (private_file_replace(data->path, text, strlen(text)) != 0) {
+		cli_err("%s: %s", data->path, strerror(errno));
+	} else {
+		rc = tell_daemon(data);
+	}
+	free(text);
+	return rc;
+}

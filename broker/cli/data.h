@@ -1,0 +1,28 @@
+/*
+ * HOME/pack/data.json, the part of the policy that people edit
+ * (policy/packs/DATA.md): loaded, checked, replaced whole, put in force.
+ */
+#ifndef BROKER_CLI_DATA_H
+#define BROKER_CLI_DATA_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct data;		/* the document and the lock that is held on it */
+
+/* Take the lock and load.  NULL with a message. */
+struct data *data_open(char *err, size_t err_len);
+void data_close(struct data *data);	/* NULL-safe */
+
+json_t *data_root(struct data *data);
+/* data[name], made where it is not there; NULL where it is of another type. */
+json_t *data_object(json_t *parent, const char *name);
+json_t *data_array(json_t *parent, const char *name);
+
+/*
+ * Check, replace the file, tell a running daemon.  What the daemon refuses is
+ * put back as it was.  An exit status; what went wrong is said.
+ */
+int data_commit(struct data *data);
+
+#endif

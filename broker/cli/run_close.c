@@ -1,0 +1,153 @@
+#include "cli/run_close.h"
+#include "cli/client.h"
+#include "cli/cli.h"
+#include "cli/run_bundle.h"
+#include "cli/run_reasons.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COVERAGE "requests through the proxy; not SSH, raw sockets, or clients that ignore proxy variables"
+
+static long long
+number(const json_t *json, const char *name)
+{
+	return (long long)json_integer_value(json_object_get(json, name));
+}
+
+static void
+human_bytes(long long bytes, char *buf, size_t cap)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB" };
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	while (value >= 1000 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buf, cap, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+static const char *
+hidden_text(const struct run_close *close)
+{
+	if (!close->hide_wanted)
+		return "no (--no-hide)";
+	if (!close->child->hidden)
+		return "no";
+	return close->root ? "yes, though root could undo it" : "yes";
+}
+
+static void
+print_names(const struct run_close *close)
+{
+	const struct run_env *env = close->env;
+	json_t *one, *name;
+	size_t i, k, n = 0;
+
+	json_array_foreach(json_object_get(close->run, "placeholders"), i, one)
+		json_array_foreach(json_object_get(one, "env"), k, name)
+			fprintf(stderr, "%s%s", n++ == 0 ?
+			    "  placeholders in " : ", ",
+			    cli_clean(json_string_value(name)));
+	for (i = 0; i < env->n_removed && i < RUN_ENV_REMOVED_MAX; i++)
+		fprintf(stderr, "%s%s", i == 0 ? n > 0 ? "; removed " :
+		    "  removed " : ", ", cli_clean(env->removed[i]));
+	if (env->n_removed > RUN_ENV_REMOVED_MAX)
+		fprintf(stderr, " and %zu more",
+		    env->n_removed - RUN_ENV_REMOVED_MAX);
+	if (n + env->n_removed > 0)
+		fputc('\n', stderr);
+}
+
+static void
+print_text(const struct run_close *close, const json_t *closed,
+    const struct run_reasons *reasons, const char *bundle)
+{
+	long long refused = number(closed, "refused");
+	char sent[32];
+	size_t i;
+
+	human_bytes(number(closed, "bytes_out"), sent, sizeof(sent));
+	fprintf(stderr, "\n%scountersign: run %s%s, %.1f s, command ended with %d\n",
+	    cli_colour(stderr, CLI_BOLD), cli_clean(client_str(closed, "id")),
+	    cli_colour(stderr, CLI_PLAIN), close->seconds, close->child->status);
+	fprintf(stderr, "  %s%lld allowed%s, %s%lld refused%s, %lld redacted, "
+	    "%s sent\n", cli_colour(stderr, CLI_GREEN), number(closed, "allowed"),
+	    cli_colour(stderr, CLI_PLAIN),
+	    cli_colour(stderr, refused > 0 ? CLI_RED : CLI_PLAIN), refused,
+	    cli_colour(stderr, CLI_PLAIN), number(closed, "redacted"), sent);
+	for (i = 0; i < reasons->n && i < RUN_REASONS_SHOWN; i++)
+		fprintf(stderr, "    %zu x %s: %s\n", reasons->one[i].count,
+		    cli_clean(reasons->one[i].rule),
+		    cli_clean(reasons->one[i].reason));
+	print_names(close);
+	fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
+	    hidden_text(close), close->child->why[0] != '\0' ? " (" : "",
+	    close->child->why, close->child->why[0] != '\0' ? ")" : "");
+	fprintf(stderr, "  covered: " COVERAGE "%s\n",
+	    close->direct_loopback ? "; not loopback (--direct-loopback)" : "");
+	if (close->left_behind > 0)
+		fprintf(stderr, "  %zu process%s of the run still live, without "
+		    "a way out\n", close->left_behind,
+		    close->left_behind == 1 ? "" : "es");
+	if (bundle != NULL)
+		fprintf(stderr, "  evidence: %s\n  verify:   countersign verify\n",
+		    bundle);
+}
+
+static void
+print_json(const struct run_close *close, const json_t *closed,
+    const struct run_reasons *reasons, const char *bundle)
+{
+	json_t *out = json_object(), *list = json_array();
+	size_t i;
+
+	json_object_update(out, (json_t *)closed);
+	json_object_del(out, "checkpoint");
+	for (i = 0; i < reasons->n; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "rule",
+		    reasons->one[i].rule, "reason", reasons->one[i].reason,
+		    "count", (json_int_t)reasons->one[i].count));
+	json_object_set_new(out, "reasons", list);
+	json_object_set_new(out, "status", json_integer(close->child->status));
+	json_object_set_new(out, "seconds", json_real(close->seconds));
+	json_object_set_new(out, "home_hidden", json_boolean(close->child->hidden));
+	json_object_set_new(out, "environment_removed",
+	    json_integer((json_int_t)close->env->n_removed));
+	json_object_set_new(out, "bundle", bundle != NULL ? json_string(bundle) :
+	    json_null());
+	json_dumpf(out, stderr, JSON_COMPACT);
+	fputc('\n', stderr);
+	json_decref(out);
+}
+
+int
+run_close(const struct run_close *close)
+{
+	struct run_reasons reasons = { .n = 0 };
+	struct client_reply reply;
+	enum client_result result;
+	char path[64 + 16], bundle[PATH_MAX];
+	int rc = -1;
+
+	snprintf(path, sizeof(path), "/v1/runs/%.64s", client_str(close->run, "id"));
+	result = client_operator("DELETE", path, NULL, &reply);
+	if (result != CLIENT_OK) {
+		cli_err("the run could not be closed:");
+		(void)client_fail(result, &reply);
+	} else {
+		rc = run_bundle_write(reply.json, bundle, sizeof(bundle));
+		run_reasons_read(&reasons, bundle, client_str(reply.json, "id"));
+		if (close->json)
+			print_json(close, reply.json, &reasons,
+			    rc == 0 ? bundle : NULL);
+		else if (!close->quiet)
+			print_text(close, reply.json, &reasons,
+			    rc == 0 ? bundle : NULL);
+	}
+	client_reply_release(&reply);
+	return rc;
+}

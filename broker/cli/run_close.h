@@ -1,0 +1,25 @@
+/* The end of a run: close it, write its evidence, say what happened. */
+#ifndef BROKER_CLI_RUN_CLOSE_H
+#define BROKER_CLI_RUN_CLOSE_H
+
+#include "cli/run_child.h"
+#include "cli/run_env.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct run_close {
+	const json_t *run;		/* reply of POST /v1/runs */
+	const struct run_env *env;
+	const struct run_child_result *child;
+	bool hide_wanted, root, direct_loopback;
+	bool json, quiet;
+	double seconds;
+	size_t left_behind;		/* processes of the run that still live */
+};
+
+/* 0, or -1 where the run could not be closed or its evidence not written;
+ * what went wrong is said. */
+int run_close(const struct run_close *close);
+
+#endif

@@ -1,0 +1,184 @@
+/* Which variables hold a real secret. */
+#include "cli/client.h"
+#include "cli/run_env.h"
+#include "ledger/scan_formats.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#define TAG_LEN 32
+#define PARTS_MAX 4096		/* parts of one value that are looked at */
+
+struct tags {
+	uint8_t key[TAG_LEN];
+	uint8_t (*tags)[TAG_LEN];
+	size_t n;
+};
+
+static bool
+from_hex(const json_t *json, uint8_t out[TAG_LEN])
+{
+	const char *text = json_string_value(json);
+	size_t len = 0;
+
+	return text != NULL && strlen(text) == 2 * TAG_LEN &&
+	    sodium_hex2bin(out, TAG_LEN, text, 2 * TAG_LEN, NULL, &len,
+	    NULL) == 0 && len == TAG_LEN;
+}
+
+static int
+read_tags(const json_t *scrub, struct tags *tags)
+{
+	const json_t *list = json_object_get(scrub, "tags");
+	size_t i, n = json_array_size(list);
+
+	memset(tags, 0, sizeof(*tags));
+	if (!json_is_array(list) ||
+	    !from_hex(json_object_get(scrub, "key"), tags->key))
+		return -1;
+	tags->tags = calloc(n + 1, TAG_LEN);
+	if (tags->tags == NULL)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (!from_hex(json_array_get(list, i), tags->tags[i]))
+			return -1;
+	tags->n = n;
+	return 0;
+}
+
+/* A token of a known format, whoever's it is. */
+static bool
+formed(const char *bytes, size_t len)
+{
+	struct scan_match match;
+
+	return scan_formats_match(bytes, len, &match) && !match.identifier &&
+	    match.confidence >= SCAN_MEDIUM;
+}
+
+static bool
+tagged(const struct tags *tags, const char *bytes, size_t len)
+{
+	uint8_t tag[TAG_LEN];
+	size_t i;
+
+	if (len == 0 || tags->n == 0)
+		return false;
+	crypto_generichash(tag, sizeof(tag), (const uint8_t *)bytes, len,
+	    tags->key, sizeof(tags->key));
+	for (i = 0; i < tags->n; i++)
+		if (sodium_memcmp(tag, tags->tags[i], TAG_LEN) == 0)
+			return true;
+	return false;
+}
+
+/* By tag, or by form where tags is NULL. */
+static bool
+suspect(const struct tags *tags, const char *bytes, size_t len)
+{
+	return tags != NULL ? tagged(tags, bytes, len) : formed(bytes, len);
+}
+
+/* The value as a whole, and every part between the given delimiters: tokens
+ * stand in URLs, in headers and in JSON too. */
+static bool
+parts_suspect(const struct tags *tags, const char *value, const char *delimiters)
+{
+	size_t len, n;
+
+	for (n = 0; *value != '\0' && n < PARTS_MAX; n++) {
+		len = strcspn(value, delimiters);
+		if (suspect(tags, value, len))
+			return true;
+		value += len;
+		value += strspn(value, delimiters);
+	}
+	return false;
+}
+
+static bool
+holds_secret(const struct tags *tags, const char *value)
+{
+	return suspect(tags, value, strlen(value)) ||
+	    parts_suspect(tags, value, " \t\r\n") ||
+	    parts_suspect(tags, value, " \t\r\n\"',;:@&?") ||
+	    parts_suspect(tags, value, " \t\r\n\"',;:@&?=/|<>()[]{}\\");
+}
+
+/* Names that say it themselves; placeholders are put there afterwards. */
+static bool
+named_secret(const char *name)
+{
+	static const char *const names[] = { "GITHUB_TOKEN", "GH_TOKEN",
+	    "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITLAB_TOKEN",
+	    "CI_JOB_TOKEN", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
+	    "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY",
+	    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+	    "AZURE_CLIENT_SECRET", "NPM_TOKEN", "NODE_AUTH_TOKEN",
+	    "TWINE_PASSWORD", "CARGO_REGISTRY_TOKEN", "VAULT_TOKEN",
+	    "SLACK_BOT_TOKEN", "STRIPE_API_KEY", "HF_TOKEN", "PGPASSWORD",
+	    "MYSQL_PWD", "COUNTERSIGN_PASSPHRASE_FILE", "CREDENTIALS_DIRECTORY",
+	    NULL };
+	size_t i;
+
+	for (i = 0; names[i] != NULL; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+kept(const struct opts *opts, const char *name)
+{
+	const char *value;
+	size_t cursor = 0;
+
+	while ((value = opt_next(opts, "keep-env", &cursor)) != NULL)
+		if (strcmp(value, name) == 0)
+			return true;
+	return false;
+}
+
+static void
+note_removed(struct run_env *env, const char *name)
+{
+	if (env->n_removed < RUN_ENV_REMOVED_MAX)
+		env->removed[env->n_removed] = strdup(name);
+	env->n_removed++;
+}
+
+int
+run_env_scrub(struct run_env *env, const json_t *scrub, const struct opts *opts)
+{
+	struct tags tags;
+	char name[256];
+	const char *equals;
+	size_t i;
+	int rc = -1;
+
+	if (read_tags(scrub, &tags) != 0)
+		goto out;
+	for (i = 0; i < env->n;) {
+		equals = strchr(env->vars[i], '=');
+		snprintf(name, sizeof(name), "%.*s",
+		    (int)(equals - env->vars[i] < 255 ? equals - env->vars[i] : 255),
+		    env->vars[i]);
+		if (!holds_secret(&tags, equals + 1) && (kept(opts, name) ||
+		    (!named_secret(name) && !holds_secret(NULL, equals + 1)))) {
+			i++;
+			continue;
+		}
+		note_removed(env, name);
+		sodium_memzero(env->vars[i], strlen(env->vars[i]));
+		free(env->vars[i]);
+		env->vars[i] = env->vars[--env->n];
+		env->vars[env->n] = NULL;
+	}
+	rc = 0;
+out:
+	free(tags.tags);
+	return rc;
+}

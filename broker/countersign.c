@@ -1,0 +1,128 @@
+/* countersign: the command people use.  The table of its commands. */
+#include "adapters/credential/git.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <curl/curl.h>
+#include <sodium.h>
+
+static const struct cli_command *top;
+
+static const struct opt json_opt[] = {
+	{ "json", 0, NULL, false, "print JSON" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static int
+help(const struct opts *opts)
+{
+	static char name[] = "countersign", flag[] = "--help";
+	char *argv[4] = { name };
+	int n;
+
+	if (opts->n_rest == 0) {
+		cli_help(stdout, top, NULL, "");
+		return CLI_OK;
+	}
+	if (opts->n_rest > 2)
+		return cli_usage("help wants a command");
+	for (n = 0; n < opts->n_rest; n++)
+		argv[n + 1] = opts->rest[n];
+	argv[n + 1] = flag;
+	return cli_again(top, n + 2, argv);
+}
+
+static int
+version(const struct opts *opts)
+{
+	if (opt_flag(opts, "json"))
+		printf("{\"version\":\"%s\"}\n", COUNTERSIGN_VERSION);
+	else
+		puts("countersign " COUNTERSIGN_VERSION);
+	return CLI_OK;
+}
+
+static const struct cli_command credential_table[] = {
+	{ .name = "git", .operands = "get|store|erase", .raw = true,
+	  .summary = "git's credential helper", .run_raw = credential_git },
+	{ .name = NULL }
+};
+
+static const struct cli_command policy_table[] = {
+	{ .name = "reload", .operands = "", .run = cmd_reload,
+	  .summary = "Make a running daemon read the pack again" },
+	{ .name = NULL }
+};
+
+static const struct cli_command table[] = {
+	{ .name = "init", .operands = "", .opts = cmd_init_opts, .run = cmd_init,
+	  .summary = "Make a home: vault, ledger key, local CA, policy" },
+	{ .name = "secret", .sub = cmd_secret_table,
+	  .summary = "Store, rotate, revoke and list secrets" },
+	{ .name = "bind", .operands = "SECRET", .opts = cmd_bind_opts,
+	  .run = cmd_bind, .summary = "Say where a secret may go",
+	  .details = "Example:\n  countersign bind github --host api.github.com "
+	  "--header 'Authorization: Bearer {}' \\\n      --allow 'GET /repos/**' "
+	  "--allow 'POST /repos/o/r/issues'" },
+	{ .name = "unbind", .operands = "ID", .run = cmd_unbind,
+	  .summary = "Remove a binding" },
+	{ .name = "bindings", .operands = "", .opts = cmd_bindings_opts,
+	  .run = cmd_bindings, .summary = "Show the bindings" },
+	{ .name = "egress", .sub = cmd_egress_table,
+	  .summary = "Hosts that may be reached without a secret" },
+	{ .name = "run", .operands = "-- COMMAND [ARG...]", .opts = cmd_run_opts,
+	  .run = cmd_run, .stop_at_operand = true, .details = cmd_run_details,
+	  .summary = "Run an agent with placeholders, through the broker" },
+	{ .name = "grant", .operands = "ACTION TARGET", .opts = cmd_grant_opts,
+	  .run = cmd_grant, .summary = "Ask for leave to do one thing (inside a run)",
+	  .details = "Prints the grant's token, to be sent where the credential would go.\n"
+	  "ACTION is http:METHOD, git:fetch or git:push; TARGET an absolute URL." },
+	{ .name = "policy", .sub = policy_table, .summary = "Work on the policy" },
+	{ .name = "ledger", .operands = "[tail]", .opts = cmd_ledger_opts,
+	  .run = cmd_ledger, .summary = "Show the last records" },
+	{ .name = "start", .operands = "", .run = cmd_start,
+	  .summary = "Start the daemon if none runs" },
+	{ .name = "status", .operands = "", .opts = cmd_status_opts,
+	  .run = cmd_status, .summary = "Is the daemon there, and well?" },
+	{ .name = "stop", .operands = "", .run = cmd_stop,
+	  .summary = "Stop the daemon in order" },
+	{ .name = "credential", .sub = credential_table,
+	  .summary = "Helpers that programs call for a credential" },
+	{ .name = "completion", .operands = "bash|zsh|fish", .run = cmd_completion,
+	  .summary = "Print a shell's completion" },
+	{ .name = "version", .operands = "", .opts = json_opt, .run = version,
+	  .summary = "Print the version" },
+	{ .name = "help", .operands = "[COMMAND]", .run = help,
+	  .summary = "Show help" },
+	{ .name = NULL }
+};
+
+int
+main(int argc, char **argv)
+{
+	static char version_word[] = "version";
+	int rc;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (sodium_init() < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
+		cli_err("a library failed to start");
+		return CLI_USAGE;
+	}
+	top = table;
+	cmd_completion_table(table);
+	if (argc > 1 && strcmp(argv[1], "--version") == 0)
+		argv[1] = version_word;
+	rc = cli_dispatch(table, argc, argv);
+	/* Output that did not arrive is not a success. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && rc == CLI_OK) {
+		cli_err("standard output: %s", strerror(errno));
+		rc = CLI_USAGE;
+	}
+	curl_global_cleanup();
+	return rc;
+}
