@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define LEDGER_LEAF_LEN 32
 #define LEDGER_BODY_MAX 49152	/* bytes of one body; a line holds 65,535 */
@@ -108,19 +109,28 @@ struct ledger_port *ledger_port(struct ledger *ledger, unsigned i);
 int ledger_submit(struct ledger_port *port, const struct ledger_record *record,
     uint64_t ticket);
 
-/* Becomes readable (epoll, level) when receipts wait or the recorder is gone. */
+/*
+ * Becomes readable (epoll, level) when receipts wait or the recorder is gone.
+ * Once it is gone, the descriptor stays readable, what was submitted and not
+ * answered never will be, and must count as refused: after ledger_receipt has
+ * returned false, ask ledger_healthy, and stop watching.
+ */
 int ledger_port_fd(const struct ledger_port *port);
 
 /* Take one receipt: true and *out filled, or false where none waits.  When it
  * has returned false the descriptor is armed again. */
 bool ledger_receipt(struct ledger_port *port, struct ledger_receipt *out);
 
-/* Submit and block until the answer, for threads that serve one caller. */
+/* Submit and block until the answer, for threads that serve one caller.  Other
+ * receipts of the same port are dropped: use a port one way or the other. */
 enum ledger_status ledger_append_wait(struct ledger_port *port,
     const struct ledger_record *record, struct ledger_receipt *out);
 
-/* False once a write failed or the recorder died. */
+/* False once a write failed or the recorder died.  Any thread. */
 bool ledger_healthy(const struct ledger *ledger);
+
+/* The recorder's process, or 0 where it is a thread. */
+pid_t ledger_recorder_pid(const struct ledger *ledger);
 
 /* Records appended, batches synced, checkpoints signed, records refused for
  * want of space; for /metrics.  Any thread. */
