@@ -1,0 +1,398 @@
+#include "ledger/recorder.h"
+#include "ledger/json_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PORT_TURN 32		/* records taken from one port before the next */
+#define OPEN_BODY_MAX 1024
+#define IDLE_MS 50		/* quiet for so long: take space ahead */
+#define PREPARE_AGAIN_MS 1000
+
+struct answer {
+	unsigned port;
+	bool seal;
+	struct ledger_receipt receipt;
+};
+
+struct recorder {
+	struct recorder_setup setup;
+	unsigned ports, turn;
+	struct store store;
+	struct scribe scribe;
+	bool broken;		/* a write failed: nothing is written any more */
+	bool distrust;		/* a port broke the protocol: no more is taken */
+	int64_t checkpoint_at;	/* monotonic ms: when the next one is due */
+	int64_t prepare_at;
+	struct ledger_counts counts;
+	struct channel_submission submission;
+	struct answer answers[RECORDER_BATCH];
+	size_t n_answers, n_taken;
+	bool seal;		/* somebody in this batch waits for a checkpoint */
+};
+
+static int64_t
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void
+break_down(struct recorder *recorder)
+{
+	recorder->broken = true;
+	channel_mark_failed(recorder->setup.channel);
+}
+
+static int
+commit(struct recorder *recorder)
+{
+	uint64_t before = recorder->store.committed;
+
+	if (recorder->broken || store_commit(&recorder->store) != 0) {
+		break_down(recorder);
+		return -1;
+	}
+	if (recorder->store.committed != before)
+		recorder->counts.batches++;
+	recorder->counts.records += recorder->store.committed - before;
+	return 0;
+}
+
+static int
+checkpoint(struct recorder *recorder)
+{
+	bool news = recorder->store.signed_size != recorder->store.committed;
+
+	if (recorder->broken || store_checkpoint(&recorder->store) != 0) {
+		break_down(recorder);
+		return -1;
+	}
+	recorder->counts.checkpoints += news;
+	recorder->checkpoint_at = now_ms() + recorder->setup.checkpoint_ms;
+	return 0;
+}
+
+static bool
+checkpoint_due(const struct recorder *recorder)
+{
+	return recorder->store.signed_size != recorder->store.committed &&
+	    now_ms() >= recorder->checkpoint_at;
+}
+
+/* What the stream's new beginning says about this ledger and its writer. */
+static enum store_status
+write_open(struct recorder *recorder, const struct replay_stream *known)
+{
+	const struct recorder_setup *setup = &recorder->setup;
+	char body[OPEN_BODY_MAX];
+	struct json_out out;
+	int len;
+
+	json_out_begin(&out, body, sizeof(body));
+	json_out_object(&out, NULL);
+	json_out_str(&out, "origin", recorder->store.key.name);
+	json_out_str(&out, "version", COUNTERSIGN_VERSION);
+	json_out_uint(&out, "size", recorder->store.tree.size);
+	json_out_str(&out, "recorder", setup->place);
+	json_out_str(&out, "confined", setup->confined);
+	json_out_bool(&out, "key_locked", setup->key_locked);
+	json_out_bool(&out, "synced", setup->sync);
+	json_out_bool(&out, "after_crash", known != NULL && known->open);
+	if (known != NULL)
+		json_out_uint(&out, "last_seq", known->next_seq - 1);
+	json_out_object_end(&out);
+	len = json_out_end(&out);
+	if (len < 0)
+		return STORE_FAILED;
+	return scribe_note(&recorder->scribe, "open", body, (size_t)len);
+}
+
+static enum store_status
+write_recover(struct recorder *recorder, const struct replay_torn *torn)
+{
+	char body[OPEN_BODY_MAX];
+	struct json_out out;
+	int len;
+
+	if (torn->len == 0)
+		return STORE_OK;
+	json_out_begin(&out, body, sizeof(body));
+	json_out_object(&out, NULL);
+	json_out_uint(&out, "bytes", torn->len);
+	json_out_hex(&out, "sha256", torn->sha256, sizeof(torn->sha256));
+	json_out_str(&out, "file", torn->file);
+	json_out_object_end(&out);
+	len = json_out_end(&out);
+	return scribe_note(&recorder->scribe, "recover", body, (size_t)len);
+}
+
+static enum store_status
+write_close(struct recorder *recorder)
+{
+	struct scribe *scribe = &recorder->scribe;
+	enum store_status status;
+	char body[OPEN_BODY_MAX];
+	struct json_out out;
+	int len;
+
+	status = scribe_settle(scribe, true);
+	if (status != STORE_OK)
+		return status;
+	json_out_begin(&out, body, sizeof(body));
+	json_out_object(&out, NULL);
+	json_out_uint(&out, "first_seq", scribe->first_seq);
+	json_out_uint(&out, "last_seq", scribe->seq);
+	json_out_object_end(&out);
+	len = json_out_end(&out);
+	return scribe_note(scribe, "close", body, (size_t)len);
+}
+
+static int
+begin(struct recorder *recorder, const struct replay *replay,
+    const struct replay_torn *torn, struct problem *problem)
+{
+	const struct recorder_setup *setup = &recorder->setup;
+	const struct replay_stream *known = replay_find(replay, setup->stream);
+
+	if (scribe_init(&recorder->scribe, &recorder->store, setup->stream,
+	    setup->policy, known) != 0)
+		return problem_set(problem, "the stream must be a plain name, "
+		    "the policy a sha256 digest");
+	if (write_open(recorder, known) != STORE_OK ||
+	    write_recover(recorder, torn) != STORE_OK ||
+	    commit(recorder) != 0 || checkpoint(recorder) != 0)
+		return problem_errno(problem, "cannot append to the ledger");
+	channel_count(setup->channel, &recorder->counts);
+	return 0;
+}
+
+struct recorder *
+recorder_start(const struct recorder_setup *setup, unsigned ports,
+    struct problem *problem)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	struct replay_torn torn;
+	struct replay replay;
+
+	if (recorder == NULL) {
+		problem_set(problem, "out of memory");
+		return NULL;
+	}
+	recorder->setup = *setup;
+	recorder->ports = ports;
+	if (store_open(&recorder->store, setup->dir, setup->sk, setup->sync,
+	    setup->reserve_bytes, &replay, &torn, problem) != 0) {
+		free(recorder);
+		return NULL;
+	}
+	if (begin(recorder, &replay, &torn, problem) != 0) {
+		store_abandon(&recorder->store);
+		free(recorder);
+		recorder = NULL;
+	}
+	replay_free(&replay);
+	return recorder;
+}
+
+/* Write one submission and note the answer it will get. */
+static void
+take(struct recorder *recorder, unsigned port)
+{
+	const struct channel_submission *in = &recorder->submission;
+	struct scribe_matter matter = { .type = { in->type, in->type_len },
+	    .run = { in->has_run ? in->run : NULL, in->run_len },
+	    .policy = { in->policy, sizeof(in->policy) },
+	    .body = { in->body, in->body_len } };
+	struct ledger_receipt receipt = { .ticket = in->ticket,
+	    .status = LEDGER_FAILED };
+
+	if (!recorder->broken && !recorder->distrust) {
+		scribe_write(&recorder->scribe, &matter, &receipt);
+		if (receipt.status == LEDGER_FAILED)
+			break_down(recorder);
+	}
+	if (receipt.status == LEDGER_DURABLE)
+		recorder->counts.bytes += in->body_len;
+	else
+		recorder->counts.refused++;
+	recorder->n_taken++;
+	if (in->ticket == LEDGER_NO_RECEIPT)
+		return;
+	recorder->seal |= in->seal;
+	recorder->answers[recorder->n_answers++] = (struct answer){
+	    .port = port, .seal = in->seal, .receipt = receipt };
+}
+
+/* Up to PORT_TURN records of one port; false where it had none. */
+static bool
+take_turn(struct recorder *recorder, unsigned port)
+{
+	for (unsigned n = 0; n < PORT_TURN; n++) {
+		if (recorder->n_taken == RECORDER_BATCH)
+			return true;
+		switch (channel_take(recorder->setup.channel, port,
+		    &recorder->submission)) {
+		case CHANNEL_TAKEN:
+			take(recorder, port);
+			break;
+		case CHANNEL_EMPTY:
+			return n > 0;
+		case CHANNEL_BROKEN:
+			/* Whoever wrote that is not the program we know. */
+			recorder->distrust = true;
+			channel_mark_failed(recorder->setup.channel);
+			return true;
+		}
+	}
+	return true;
+}
+
+/* Everything that waits, in turns, until nothing does or the batch is full. */
+static bool
+collect(struct recorder *recorder)
+{
+	bool more = true;
+
+	recorder->n_taken = recorder->n_answers = 0;
+	recorder->seal = false;
+	while (more && recorder->n_taken < RECORDER_BATCH) {
+		more = false;
+		for (unsigned i = 0; i < recorder->ports; i++) {
+			unsigned port = (recorder->turn + i) % recorder->ports;
+
+			more |= take_turn(recorder, port);
+		}
+		recorder->turn++;
+	}
+	return recorder->n_taken > 0;
+}
+
+/* Tell those who wait for a checkpoint, or those who do not. */
+static void
+answer(struct recorder *recorder, bool sealed)
+{
+	struct channel *channel = recorder->setup.channel;
+	bool ring[CHANNEL_PORTS_MAX] = { false };
+
+	for (size_t i = 0; i < recorder->n_answers; i++) {
+		struct answer *a = &recorder->answers[i];
+
+		if (a->seal != sealed)
+			continue;
+		if (recorder->broken)
+			a->receipt.status = LEDGER_FAILED;
+		ring[a->port] |= channel_answer(channel, a->port, &a->receipt);
+	}
+	for (unsigned i = 0; i < recorder->ports; i++) {
+		if (ring[i])
+			channel_ring_port(channel, i);
+	}
+}
+
+static void
+finish_batch(struct recorder *recorder)
+{
+	if (!recorder->broken &&
+	    scribe_settle(&recorder->scribe, false) == STORE_FAILED)
+		break_down(recorder);
+	commit(recorder);
+	channel_count(recorder->setup.channel, &recorder->counts);
+	answer(recorder, false);
+	if (!recorder->seal)
+		return;
+	checkpoint(recorder);
+	answer(recorder, true);
+}
+
+/* How long nothing may happen before something is to be done; -1: for ever. */
+static int
+patience_ms(const struct recorder *recorder)
+{
+	int64_t now = now_ms(), wait = INT32_MAX;
+
+	if (recorder->broken)
+		return -1;
+	if (recorder->store.signed_size != recorder->store.committed)
+		wait = recorder->checkpoint_at - now;
+	if (store_wants_space(&recorder->store)) {
+		int64_t idle = recorder->prepare_at > now + IDLE_MS ?
+		    recorder->prepare_at - now : IDLE_MS;
+
+		wait = idle < wait ? idle : wait;
+	}
+	if (wait == INT32_MAX)
+		return -1;
+	return wait < 0 ? 0 : (int)wait;
+}
+
+/* Space for what comes, while nobody waits for it. */
+static void
+prepare(struct recorder *recorder)
+{
+	if (recorder->broken || now_ms() < recorder->prepare_at ||
+	    !store_wants_space(&recorder->store))
+		return;
+	recorder->prepare_at = now_ms() + PREPARE_AGAIN_MS;
+	if (store_prepare(&recorder->store) != 0)
+		break_down(recorder);
+}
+
+/* Work until told to stop (true), or left alone (false). */
+static bool
+serve(struct recorder *recorder)
+{
+	struct channel *channel = recorder->setup.channel;
+	bool quiet = false;
+
+	for (;;) {
+		bool owner_gone;
+
+		if (collect(recorder)) {
+			finish_batch(recorder);
+			quiet = false;
+		} else if (channel_stopping(channel)) {
+			return true;
+		} else if (quiet) {
+			prepare(recorder);
+		}
+		if (!recorder->broken && checkpoint_due(recorder)) {
+			checkpoint(recorder);
+			channel_count(channel, &recorder->counts);
+		}
+		if (recorder->n_taken > 0)
+			continue;
+		owner_gone = channel_sleep(channel, recorder->setup.owner_fd,
+		    patience_ms(recorder));
+		if (owner_gone)
+			return false;
+		quiet = true;
+	}
+}
+
+int
+recorder_run(struct recorder *recorder)
+{
+	bool told = serve(recorder);
+	int status = -1;
+
+	while (collect(recorder))
+		finish_batch(recorder);
+	/* Without `close` a stream does not count as complete: rightly so,
+	 * where its owner died or could not be trusted. */
+	if (!recorder->broken && told && !recorder->distrust &&
+	    write_close(recorder) != STORE_OK)
+		break_down(recorder);
+	if (!recorder->broken && commit(recorder) == 0 &&
+	    checkpoint(recorder) == 0 && store_close(&recorder->store) == 0)
+		status = recorder->distrust ? -1 : 0;
+	else
+		store_abandon(&recorder->store);
+	channel_count(recorder->setup.channel, &recorder->counts);
+	free(recorder);
+	return status;
+}

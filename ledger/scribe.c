@@ -1,0 +1,252 @@
+#include "ledger/scribe.h"
+#include "ledger/json_out.h"
+
+#include <string.h>
+#include <time.h>
+
+#define NOTE_BODY_MAX 256
+
+int64_t
+scribe_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int64_t
+monotonic_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static struct record_slice
+slice(const char *text)
+{
+	return (struct record_slice){ text, strlen(text) };
+}
+
+int
+scribe_init(struct scribe *scribe, struct store *store, const char *stream,
+    const char *policy, const struct replay_stream *known)
+{
+	if (!record_name_valid(stream, strlen(stream)) ||
+	    !record_policy_valid(policy, strlen(policy)))
+		return -1;
+	memset(scribe, 0, sizeof(*scribe));
+	scribe->store = store;
+	memcpy(scribe->stream, stream, strlen(stream) + 1);
+	memcpy(scribe->policy, policy, RECORD_POLICY_LEN);
+	if (known != NULL) {
+		scribe->seq = scribe->first_seq = known->next_seq;
+		memcpy(scribe->prev, known->last, sizeof(scribe->prev));
+		scribe->time_us = known->time_us;
+	}
+	return 0;
+}
+
+/* Line up one record at the next seq.  The matter is valid. */
+static enum store_status
+put(struct scribe *scribe, const struct scribe_matter *matter, int64_t time_us,
+    bool control)
+{
+	struct record_parts parts = { .prev = scribe->prev,
+	    .stream = slice(scribe->stream), .type = matter->type,
+	    .run = matter->run, .policy = matter->policy,
+	    .body = matter->body, .seq = scribe->seq, .time_us = time_us };
+	enum store_status status;
+	char *line;
+	size_t len;
+
+	status = store_room(scribe->store, control, &line);
+	if (status != STORE_OK)
+		return status;
+	len = record_compose(line, RECORD_LINE_MAX, &parts);
+	if (len == 0 || store_add(scribe->store, len, scribe->prev) != 0)
+		return STORE_FAILED;
+	scribe->seq++;
+	scribe->time_us = time_us;
+	return STORE_OK;
+}
+
+static enum store_status
+put_note(struct scribe *scribe, const char *type, const char *body,
+    size_t len, int64_t time_us)
+{
+	struct scribe_matter matter = { .type = slice(type),
+	    .policy = { scribe->policy, RECORD_POLICY_LEN },
+	    .body = { body, len } };
+
+	return put(scribe, &matter, time_us, true);
+}
+
+/* A wall clock that was set back is no error, but it is said. */
+static enum store_status
+follow_clock(struct scribe *scribe, int64_t now)
+{
+	char body[NOTE_BODY_MAX], time[RECORD_TIME_LEN];
+	struct json_out out;
+	int len;
+
+	if (now >= scribe->time_us)
+		return STORE_OK;
+	json_out_begin(&out, body, sizeof(body));
+	json_out_object(&out, NULL);
+	record_time_format(time, scribe->time_us);
+	json_out_strn(&out, "before", time, sizeof(time));
+	record_time_format(time, now);
+	json_out_strn(&out, "after", time, sizeof(time));
+	json_out_object_end(&out);
+	len = json_out_end(&out);
+	return put_note(scribe, "clock", body, (size_t)len, now);
+}
+
+static enum store_status
+declare_drop(struct scribe *scribe, int64_t now)
+{
+	const struct scribe_drop *drop = &scribe->drop;
+	enum store_status status;
+	char body[NOTE_BODY_MAX];
+	struct json_out out;
+	int len;
+
+	if (drop->count == 0)
+		return STORE_OK;
+	json_out_begin(&out, body, sizeof(body));
+	json_out_object(&out, NULL);
+	json_out_uint(&out, "from", drop->from);
+	json_out_uint(&out, "to", scribe->seq - 1);
+	json_out_uint(&out, "count", drop->count);
+	json_out_str(&out, "reason", drop->reason);
+	json_out_int(&out, "interval_ms", drop->until_ms - drop->since_ms);
+	json_out_object_end(&out);
+	len = json_out_end(&out);
+	status = put_note(scribe, "drop", body, (size_t)len, now);
+	if (status == STORE_OK)
+		scribe->drop = (struct scribe_drop){ .count = 0 };
+	return status;
+}
+
+enum store_status
+scribe_note(struct scribe *scribe, const char *type, const char *body,
+    size_t body_len)
+{
+	int64_t now = scribe_now_us();
+	enum store_status status = declare_drop(scribe, now);
+
+	if (status == STORE_OK)
+		status = follow_clock(scribe, now);
+	if (status == STORE_OK)
+		status = put_note(scribe, type, body, body_len, now);
+	return status;
+}
+
+/* Those types only the recorder can vouch for: what it opened, closed, lost. */
+static bool
+is_own_type(struct record_slice type)
+{
+	static const char *const own[] = { "open", "close", "drop", "heads",
+	    "key", "recover", "clock" };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		if (strlen(own[i]) == type.len &&
+		    memcmp(own[i], type.ptr, type.len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+valid(struct scribe *scribe, const struct scribe_matter *matter)
+{
+	return record_type_known(matter->type.ptr, matter->type.len) &&
+	    !is_own_type(matter->type) &&
+	    (matter->run.ptr == NULL ||
+	    record_name_valid(matter->run.ptr, matter->run.len)) &&
+	    record_policy_valid(matter->policy.ptr, matter->policy.len) &&
+	    matter->body.len <= LEDGER_BODY_MAX &&
+	    json_scan_object(&scribe->scratch, matter->body.ptr,
+	    matter->body.len) == NULL;
+}
+
+/* The seq is used up, and the loss will be declared.  Where several reasons
+ * meet in one range, "full" is what the operator must know. */
+static void
+refuse(struct scribe *scribe, const char *reason)
+{
+	struct scribe_drop *drop = &scribe->drop;
+
+	drop->until_ms = monotonic_ms();
+	if (drop->count == 0) {
+		drop->from = scribe->seq;
+		drop->since_ms = drop->until_ms;
+		drop->reason = reason;
+	} else if (strcmp(reason, "full") == 0) {
+		drop->reason = reason;
+	}
+	drop->count++;
+	scribe->seq++;
+}
+
+/* Ordinary records leave the reserve alone, and what must stand before this
+ * one is written only when this one will be. */
+static enum store_status
+put_ordinary(struct scribe *scribe, const struct scribe_matter *matter)
+{
+	int64_t now = scribe_now_us();
+	enum store_status status;
+	char *line;
+
+	status = store_room(scribe->store, false, &line);
+	if (status == STORE_OK)
+		status = declare_drop(scribe, now);
+	if (status == STORE_OK)
+		status = follow_clock(scribe, now);
+	if (status == STORE_OK)
+		status = put(scribe, matter, now, true);
+	return status;
+}
+
+void
+scribe_write(struct scribe *scribe, const struct scribe_matter *matter,
+    struct ledger_receipt *receipt)
+{
+	enum store_status status = STORE_FULL;
+	bool good = valid(scribe, matter);
+
+	if (good)
+		status = put_ordinary(scribe, matter);
+	if (status == STORE_OK) {
+		receipt->status = LEDGER_DURABLE;
+		receipt->seq = scribe->seq - 1;
+		receipt->index = scribe->store->tree.size - 1;
+		memcpy(receipt->leaf, scribe->prev, sizeof(receipt->leaf));
+		memcpy(scribe->policy, matter->policy.ptr, RECORD_POLICY_LEN);
+		return;
+	}
+	if (status == STORE_FAILED) {
+		receipt->status = LEDGER_FAILED;
+		return;
+	}
+	receipt->status = good ? LEDGER_FULL : LEDGER_REJECTED;
+	receipt->seq = scribe->seq;
+	refuse(scribe, good ? "full" : "rejected");
+}
+
+enum store_status
+scribe_settle(struct scribe *scribe, bool closing)
+{
+	enum store_status status;
+	char *line;
+
+	if (scribe->drop.count == 0)
+		return STORE_OK;
+	status = store_room(scribe->store, closing, &line);
+	if (status == STORE_OK)
+		status = declare_drop(scribe, scribe_now_us());
+	return status;
+}

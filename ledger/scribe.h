@@ -1,0 +1,65 @@
+/*
+ * Writes one stream: gives each record its seq, prev and time, checks what came
+ * from producers, and accounts for what could not be written.
+ *
+ * Records go into the store's memory; the caller commits.  A record that is
+ * refused keeps the seq it was given on arrival, and a `drop` record, written
+ * as soon as there is space, says which seqs are missing and why.  One thread.
+ */
+#ifndef LEDGER_SCRIBE_H
+#define LEDGER_SCRIBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ledger/append.h"
+#include "ledger/record.h"
+#include "ledger/store.h"
+
+struct scribe_drop {
+	uint64_t from, count;	/* the range ends before the scribe's seq */
+	const char *reason;	/* "full" or "rejected" */
+	int64_t since_ms, until_ms; /* when the first and the last were refused */
+};
+
+struct scribe {
+	struct store *store;
+	char stream[RECORD_NAME_MAX + 1];
+	char policy[RECORD_POLICY_LEN];	/* of the recorder's own records */
+	uint64_t seq;			/* of the next record */
+	uint64_t first_seq;		/* of this session's open */
+	uint8_t prev[RECORD_HASH_LEN];
+	int64_t time_us;		/* of the last record */
+	struct scribe_drop drop;	/* count 0: nothing to declare */
+	struct json_scan scratch;
+};
+
+/* Go on where known (NULL: a new stream) stands.  0, or -1 where stream or
+ * policy have not the form that records allow. */
+int scribe_init(struct scribe *scribe, struct store *store, const char *stream,
+    const char *policy, const struct replay_stream *known);
+
+/* What a producer handed over; run.ptr NULL where there is none. */
+struct scribe_matter {
+	struct record_slice type, run, policy, body;
+};
+
+/*
+ * A producer's record.  *receipt gets status, index, seq and leaf: DURABLE
+ * means that it will be with the next commit.  Types that are the recorder's
+ * own are refused like any other breach of the format.
+ */
+void scribe_write(struct scribe *scribe, const struct scribe_matter *matter,
+    struct ledger_receipt *receipt);
+
+/* A record of the recorder's own, which may use the reserve. */
+enum store_status scribe_note(struct scribe *scribe, const char *type,
+    const char *body, size_t body_len);
+
+/* Declare what is to be declared: when the batch ends if there is space for
+ * ordinary records, in any case when closing. */
+enum store_status scribe_settle(struct scribe *scribe, bool closing);
+
+int64_t scribe_now_us(void);
+
+#endif
