@@ -1,0 +1,206 @@
+/*
+ * A client's connection: its states, and the exchange (one request and its
+ * answer) or tunnel that runs on it.  DESIGN.md has the picture.
+ */
+#ifndef BROKER_CONN_H
+#define BROKER_CONN_H
+
+#include "plane/pump.h"
+#include "plane/worker.h"
+#include "plane/upstream.h"
+
+#define ANSWER_MAX 16384	/* bytes of an answer of our own */
+#define DRAIN_MAX 65536		/* bytes of a refused body that are read to keep a connection */
+#define LINGER_MAX (1024 * 1024)	/* bytes read while a client takes our last words */
+#define HOLD_MAX 65536		/* bytes of a body that is redacted as a whole */
+
+enum conn_state {
+	CONN_TLS,	/* handshake of an intercepted connection */
+	CONN_HEAD,	/* between requests, or within a head */
+	CONN_RECORD,	/* allowed; the record is not durable yet */
+	CONN_UPSTREAM,	/* recorded; the upstream is not ready yet */
+	CONN_RELAY,	/* request and response on their way */
+	CONN_TUNNEL,	/* bytes both ways until both ends are done */
+	CONN_REFUSED,	/* refused; the record is not durable yet */
+	CONN_ANSWER,	/* an answer of our own is being sent */
+	CONN_DRAIN,	/* the rest of a refused body is read and thrown away */
+	CONN_LINGER,	/* closing: the client reads what we said */
+	CONN_DEAD
+};
+
+enum step { STEP_ON, STEP_WAIT, STEP_AGAIN };
+
+/* What a CONNECT to a bound host has settled for every request within. */
+struct front {
+	struct run *run;	/* referenced */
+	bool https;
+	uint16_t port;
+	char host[TARGET_HOST_MAX];
+	bool wrong_name;	/* SNI named another host */
+};
+
+struct conn {
+	struct stream stream;	/* first: ready() casts */
+	struct worker *worker;
+	enum conn_state state;
+	bool close;		/* after the answer */
+	bool queued;		/* in worker->again */
+	bool served;		/* a request was answered */
+	unsigned lingered;	/* bytes */
+	size_t parsed;		/* bytes of in when the head was last looked at */
+	struct timer timer;
+	struct buf in, out;
+	struct front *front;	/* NULL: the proxy's own port */
+	struct exchange *exchange;	/* NULL between requests */
+	struct conn *prev, *next;	/* worker->conns */
+	struct conn *again;	/* worker->again, worker->dead */
+};
+
+enum route { ROUTE_NONE, ROUTE_REVERSE, ROUTE_ABSOLUTE, ROUTE_CONNECT };
+
+struct exchange {
+	struct worker *worker;
+	struct conn *conn;	/* NULL: the client is gone, a receipt is still to come */
+	struct exchange *next, *prev;	/* worker->waiting, worker->spare */
+	int64_t began_us;
+
+	/* The request. */
+	struct buf head_bytes;	/* what head points into */
+	char *target_text;	/* what target points into */
+	enum route route;
+	bool has_target;
+	struct run *run;	/* referenced; NULL: nobody */
+	struct rules *rules;	/* referenced; those that chose the route */
+	const struct binding *only;
+	char method[HEAD_METHOD_MAX + 1];
+	bool idempotent, websocket;
+	char accept[32];	/* websocket: the answer to its key */
+
+	/* The decision. */
+	bool decided;		/* verdict holds references */
+	bool waiting;		/* for a receipt */
+	bool recorded;		/* it came: durable */
+	bool failed;		/* it came, or never will: not durable */
+	uint64_t ticket;
+	uint8_t leaf[LEDGER_LEAF_LEN];
+
+	/* What is done. */
+	struct upstream *upstream;
+	bool retried;
+	bool sent;		/* the head was put into the upstream's buffer */
+	bool answered;		/* the final response's head was understood */
+	bool holding;		/* the head in conn->out waits for the body's length */
+	bool reusable;		/* the upstream may serve another request */
+	bool refused;		/* the plane answers in the upstream's place */
+	bool client_done, upstream_done;	/* tunnel: this side has ended */
+	bool request_broken;	/* the upstream takes no more of the body */
+	bool hit;		/* the secret came back where it cannot be replaced */
+	unsigned interims;	/* 1xx responses relayed */
+	size_t looked;		/* bytes of a response's head when it was last parsed */
+	struct pump request, response;
+	struct redact *redact;	/* until the response pump has it */
+	uint32_t redact_base;	/* its count when the body began */
+	struct buf hold;
+	unsigned status;
+	uint32_t redactions;
+	uint64_t passed;	/* request bytes already booked */
+	const char *error;	/* for the outcome; NULL: none */
+
+	/* Not cleared between requests. */
+	struct target target;
+	struct head head;
+	struct gate_verdict verdict;
+};
+
+/* --- conn.c ------------------------------------------------------------ */
+
+/* Takes the descriptor. */
+void conn_accept(struct worker *worker, int fd, bool full);
+void conn_run(struct conn *conn);
+void conn_close(struct conn *conn);	/* at once, in order */
+void conn_reset(struct conn *conn);	/* at once, so that the peer sees it as broken */
+void conn_finish(struct conn *conn);	/* the answer is out: next request, or linger and close */
+void conn_cut(struct worker *worker, const char *run, const char *binding);
+void conn_close_idle(struct worker *worker);
+void conn_free_dead(struct worker *worker);
+struct exchange *exchange_new(struct conn *conn);
+
+/* Writes the outcome record where the exchange was allowed, lets go of the
+ * upstream, and frees it as soon as no receipt is due. */
+void exchange_end(struct exchange *exchange);
+
+/* --- route.c ------------------------------------------------------------ */
+
+/* Each fills exchange->target; false where it refused instead. */
+bool route_reverse(struct conn *conn);	/* and exchange->only */
+bool route_absolute(struct conn *conn);
+bool route_connect(struct conn *conn);
+bool route_inner(struct conn *conn);	/* within an intercepted CONNECT */
+
+/* Fills exchange->run from Proxy-Authorization, or refuses with 407. */
+bool route_authenticate(struct conn *conn);
+/* By X-Countersign-Run or the token in the slot; NULL for nobody. */
+struct run *route_run_of_reverse(struct exchange *exchange);
+
+/* Is there a binding for the target's scheme, host and port? */
+bool route_bound(struct exchange *exchange);
+/* A binding for what a tunnel there would carry: TLS, else plain HTTP.  Sets
+ * the target's scheme. */
+bool route_front(struct exchange *exchange);
+
+/* --- request.c --------------------------------------------------------- */
+
+/* One whole head lies in conn->in: understand, decide, submit the record. */
+void request_begin(struct conn *conn, struct exchange *exchange, size_t head_len);
+void request_malformed(struct conn *conn, struct exchange *exchange,
+    const struct head_error *error);
+void request_described(const struct exchange *exchange, struct gate_request *out);
+enum step request_recorded(struct conn *conn);		/* CONN_RECORD */
+void request_dial(struct conn *conn, bool fresh);
+
+/* --- respond.c --------------------------------------------------------- */
+
+/* Refuse for a reason that the plane itself found: record, then answer. */
+void respond_refuse(struct conn *conn, unsigned status, const char *rule,
+    const char *reason, const char *remedy);
+/* The verdict in worker->refusal or exchange->verdict is a refusal. */
+void respond_verdict(struct conn *conn, const struct gate_verdict *verdict);
+/* Without a record of its own: the outcome record tells. */
+void respond_failed(struct conn *conn, unsigned status, const char *rule,
+    const char *reason, const char *remedy);
+void respond_no_memory(struct conn *conn);
+enum step respond_recorded(struct conn *conn);		/* CONN_REFUSED */
+enum step respond_send(struct conn *conn);		/* CONN_ANSWER */
+enum step respond_drain(struct conn *conn);		/* CONN_DRAIN */
+
+/* --- relay.c, reply.c, tunnel.c, tls_front.c, record.c ----------------- */
+
+enum step relay_upstream(struct conn *conn);		/* CONN_UPSTREAM */
+enum step relay_run(struct conn *conn);			/* CONN_RELAY */
+
+/* Put the response's head into conn->out and set the pump up. */
+enum reply { REPLY_OK, REPLY_MEMORY, REPLY_CODING };
+enum reply reply_begin(struct exchange *exchange, const struct head *head);
+enum reply reply_interim(struct exchange *exchange, const struct head *head);
+enum reply reply_upgrade(struct exchange *exchange, const struct head *head);
+/* The held body is whole, or too long to be held: head and body go out. */
+enum reply reply_release(struct exchange *exchange);
+/* Where the response's pump puts its bytes. */
+struct buf *reply_sink(struct exchange *exchange);
+uint32_t reply_redactions(const struct exchange *exchange);
+
+enum step tunnel_connect(struct conn *conn);		/* the dialled end of a CONNECT stands */
+enum step tunnel_run(struct conn *conn);		/* CONN_TUNNEL */
+void tunnel_begin(struct conn *conn);			/* 101 is in conn->out */
+
+void front_begin(struct conn *conn);			/* after request_begin found a bound CONNECT */
+enum step front_handshake(struct conn *conn);		/* CONN_TLS */
+void front_free(struct front *front);
+
+void record_submit(struct exchange *exchange, const struct gate_verdict *verdict);
+void record_outcome(struct exchange *exchange);
+void record_take(struct worker *worker);
+void record_retry(struct worker *worker);	/* what found the ring full */
+void record_forget(struct worker *worker);	/* at the end */
+
+#endif

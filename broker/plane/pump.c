@@ -1,0 +1,190 @@
+#include "plane/pump.h"
+
+#define CHUNK_HEAD_MAX 18
+
+void
+pump_init(struct pump *pump, enum frame from, uint64_t length, enum frame to,
+    struct inflate *inflate, struct redact *redact)
+{
+	*pump = (struct pump){ .from = from, .left = length, .to = to,
+	    .inflate = inflate, .redact = redact };
+	chunk_init(&pump->chunk);
+}
+
+void
+pump_free(struct pump *pump)
+{
+	inflate_free(pump->inflate);
+	redact_free(pump->redact);
+	buf_free(&pump->pending);
+	*pump = (struct pump){ 0 };
+}
+
+/* n bytes lie at room + CHUNK_HEAD_MAX: put the chunk's frame around them. */
+static size_t
+frame_chunk(char *room, size_t n)
+{
+	char head[CHUNK_HEAD_MAX];
+	size_t head_len;
+
+	if (n == 0)
+		return 0;	/* an empty chunk would end the body */
+	head_len = chunk_head(n, head);
+	memcpy(room, head, head_len);
+	memmove(room + head_len, room + CHUNK_HEAD_MAX, n);
+	memcpy(room + head_len + n, "\r\n", 2);
+	return head_len + n + 2;
+}
+
+static enum pump_result
+emit(struct pump *pump, struct slice data, bool last, struct buf *out)
+{
+	size_t n = data.n, bound, lead;
+	char *room;
+
+	bound = pump->redact != NULL ? redact_bound(pump->redact, n) : n;
+	lead = pump->to == FRAME_CHUNKED ? CHUNK_HEAD_MAX : 0;
+	if (bound == 0)
+		return PUMP_MORE;
+	if (bound > PUMP_OUT_MAX ||
+	    (room = buf_reserve(out, lead + bound + 2, PUMP_OUT_MAX)) == NULL)
+		return PUMP_MEMORY;
+	if (pump->redact != NULL)
+		n = redact_feed(pump->redact, data.p, n, last, room + lead);
+	else
+		memcpy(room + lead, data.p, n);
+	if (pump->stop_on_hit && pump->redact != NULL &&
+	    redact_count(pump->redact) > 0)
+		return PUMP_HIT;
+	if (lead > 0)
+		n = frame_chunk(room, n);
+	buf_commit(out, n);
+	return PUMP_MORE;
+}
+
+/* Decode what is pending, as far as the sink has room. */
+static enum pump_result
+drain_pending(struct pump *pump, struct buf *out)
+{
+	enum pump_result result = PUMP_MORE;
+	char piece[PUMP_PIECE];
+
+	while (result == PUMP_MORE && pump->inflate != NULL) {
+		struct slice in = buf_slice(&pump->pending);
+		size_t before = in.n, n = 0;
+
+		if (out->len >= PUMP_MARK)
+			return PUMP_FULL;
+		if (inflate_feed(pump->inflate, &in, piece, sizeof(piece), &n) ==
+		    INFLATE_BAD)
+			return PUMP_BAD;
+		buf_take(&pump->pending, before - in.n);
+		if (n == 0 && in.n == before)
+			break;
+		result = emit(pump, (struct slice){ piece, n }, false, out);
+	}
+	return result;
+}
+
+static enum pump_result
+body(struct pump *pump, struct slice data, struct buf *out)
+{
+	pump->taken += data.n;
+	if (pump->inflate == NULL)
+		return emit(pump, data, false, out);
+	if (buf_add(&pump->pending, data, 2 * PUMP_PIECE) != 0)
+		return PUMP_MEMORY;
+	return drain_pending(pump, out);
+}
+
+static enum pump_result
+finish(struct pump *pump, struct buf *out)
+{
+	enum pump_result result = PUMP_MORE;
+
+	if (pump->inflate != NULL && !inflate_complete(pump->inflate))
+		return PUMP_BAD;
+	if (pump->redact != NULL)
+		result = emit(pump, (struct slice){ "", 0 }, true, out);
+	if (result != PUMP_MORE)
+		return result;
+	if (pump->to == FRAME_CHUNKED &&
+	    buf_add(out, SLICE("0\r\n\r\n"), PUMP_OUT_MAX) != 0)
+		return PUMP_MEMORY;
+	pump->done = true;
+	return PUMP_DONE;
+}
+
+/* Take at most one piece of body off *in. */
+static enum pump_result
+unframe(struct pump *pump, struct slice *in, struct slice *data)
+{
+	struct slice window = { in->p, in->n < PUMP_PIECE ? in->n : PUMP_PIECE };
+	size_t before = window.n;
+	enum chunk_result result;
+
+	*data = (struct slice){ in->p, 0 };
+	if (pump->from == FRAME_CHUNKED) {
+		result = chunk_decode(&pump->chunk, &window, data);
+		in->p += before - window.n;
+		in->n -= before - window.n;
+		return result == CHUNK_BAD ? PUMP_BAD :
+		    result == CHUNK_END ? PUMP_DONE : PUMP_MORE;
+	}
+	if (pump->from == FRAME_LENGTH && window.n > pump->left)
+		window.n = pump->left;
+	*data = window;
+	in->p += window.n;
+	in->n -= window.n;
+	if (pump->from == FRAME_LENGTH)
+		pump->left -= window.n;
+	return PUMP_MORE;
+}
+
+static bool
+over(const struct pump *pump)
+{
+	return pump->from == FRAME_NONE ||
+	    (pump->from == FRAME_LENGTH && pump->left == 0);
+}
+
+enum pump_result
+pump_feed(struct pump *pump, struct slice *in, struct buf *out)
+{
+	enum pump_result result;
+	struct slice data;
+
+	if (pump->done)
+		return PUMP_DONE;
+	result = drain_pending(pump, out);
+	if (result != PUMP_MORE)
+		return result;
+	while (!over(pump) && in->n > 0) {
+		if (out->len >= PUMP_MARK)
+			return PUMP_FULL;
+		result = unframe(pump, in, &data);
+		if (result == PUMP_DONE)
+			pump->from = FRAME_NONE;
+		else if (result == PUMP_MORE)
+			result = body(pump, data, out);
+		if (result != PUMP_MORE && result != PUMP_DONE)
+			return result;
+	}
+	return over(pump) ? finish(pump, out) : PUMP_MORE;
+}
+
+enum pump_result
+pump_end(struct pump *pump, struct buf *out)
+{
+	enum pump_result result;
+
+	if (pump->done)
+		return PUMP_DONE;
+	result = drain_pending(pump, out);
+	if (result != PUMP_MORE)
+		return result;
+	if (pump->from != FRAME_CLOSE && !over(pump))
+		return PUMP_CUT;
+	pump->from = FRAME_NONE;
+	return finish(pump, out);
+}

@@ -1,0 +1,53 @@
+/*
+ * Carries one body, or one direction of a tunnel, from a source to a sink:
+ * takes the source's framing off, decodes and redacts where asked, puts the
+ * sink's framing on.  Constant memory: it stops while the sink's buffer is
+ * above its mark.  Knows nothing of sockets.
+ */
+#ifndef BROKER_PUMP_H
+#define BROKER_PUMP_H
+
+#include "http/chunk.h"
+#include "plane/buf.h"
+#include "plane/inflate.h"
+#include "plane/redact.h"
+
+#define PUMP_MARK 65536		/* bytes in the sink's buffer: no more is taken */
+#define PUMP_PIECE 16384	/* bytes of body handled at once */
+#define PUMP_OUT_MAX (1024 * 1024)	/* cap of the sink's buffer */
+
+enum frame { FRAME_NONE, FRAME_LENGTH, FRAME_CHUNKED, FRAME_CLOSE };
+
+struct pump {
+	enum frame from, to;
+	uint64_t left;			/* from FRAME_LENGTH: bytes to come */
+	struct chunk_decoder chunk;
+	struct inflate *inflate;	/* owned; NULL: as it is */
+	struct redact *redact;		/* owned; NULL: as it is */
+	bool stop_on_hit;		/* a replacement would break what is inside: end instead */
+	struct buf pending;		/* taken, not yet decoded */
+	uint64_t taken;			/* bytes of body taken from the source */
+	bool done;			/* the whole body is in the sink's buffer */
+};
+
+enum pump_result {
+	PUMP_MORE,	/* all input used, more is to come */
+	PUMP_FULL,	/* the sink has to be emptied first */
+	PUMP_DONE,	/* *in keeps what follows the body */
+	PUMP_BAD,	/* broken framing or coding */
+	PUMP_CUT,	/* the source ended before the body did */
+	PUMP_HIT,	/* stop_on_hit: nothing of the find was put out */
+	PUMP_MEMORY
+};
+
+/* redact and inflate are the pump's from here on. */
+void pump_init(struct pump *pump, enum frame from, uint64_t length,
+    enum frame to, struct inflate *inflate, struct redact *redact);
+void pump_free(struct pump *pump);
+
+enum pump_result pump_feed(struct pump *pump, struct slice *in, struct buf *out);
+
+/* The source has ended; call once all input was fed. */
+enum pump_result pump_end(struct pump *pump, struct buf *out);
+
+#endif

@@ -1,0 +1,225 @@
+/* Records on their way: submitted in order, answered in order, parked while
+ * the ring is full. */
+#include "plane/conn.h"
+
+#include <stdlib.h>
+
+static bool
+healthy(const struct worker *worker)
+{
+	return ledger_healthy(worker->plane->ledger);
+}
+
+/* Copy the record behind those that wait already. */
+static int
+park(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
+{
+	size_t run_len = record->run != NULL ? strlen(record->run) + 1 : 0;
+	size_t policy_len = strlen(record->policy) + 1;
+	struct backlog *entry;
+	char *text;
+
+	entry = malloc(sizeof(*entry) + run_len + policy_len + record->body_len);
+	if (entry == NULL)
+		return -1;
+	*entry = (struct backlog){ .record = *record, .ticket = ticket };
+	text = (char *)(entry + 1);
+	memcpy(text, record->body, record->body_len);
+	entry->record.body = text;
+	text += record->body_len;
+	memcpy(text, record->policy, policy_len);
+	entry->record.policy = text;
+	if (run_len > 0)
+		entry->record.run = memcpy(text + policy_len, record->run, run_len);
+	*worker->backlog_last = entry;
+	worker->backlog_last = &entry->next;
+	return 0;
+}
+
+static int
+submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
+{
+	if (worker->backlog == NULL &&
+	    ledger_submit(worker->port, record, ticket) == 0)
+		return 0;
+	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX)
+		return -1;
+	return park(worker, record, ticket);
+}
+
+void
+record_retry(struct worker *worker)
+{
+	struct backlog *entry;
+
+	while ((entry = worker->backlog) != NULL) {
+		if (healthy(worker) &&
+		    ledger_submit(worker->port, &entry->record, entry->ticket) != 0)
+			return;
+		worker->backlog = entry->next;
+		if (worker->backlog == NULL)
+			worker->backlog_last = &worker->backlog;
+		free(entry);
+	}
+}
+
+void
+record_forget(struct worker *worker)
+{
+	struct backlog *entry;
+
+	while ((entry = worker->backlog) != NULL) {
+		worker->backlog = entry->next;
+		free(entry);
+	}
+	worker->backlog_last = &worker->backlog;
+}
+
+/* The digest of the rules that decided, or of those now in force. */
+static void
+digest_of(struct exchange *exchange, const struct gate_verdict *verdict,
+    char out[LEDGER_POLICY_LEN + 1])
+{
+	struct rules *rules = NULL;
+	const struct rules *used = verdict->rules != NULL ? verdict->rules :
+	    exchange->rules;
+
+	if (used == NULL)
+		used = rules = gate_rules(exchange->worker->plane->gate);
+	memcpy(out, rules_digest(used), LEDGER_POLICY_LEN);
+	out[LEDGER_POLICY_LEN] = '\0';
+	rules_unref(rules);
+}
+
+/* --- waiting ---------------------------------------------------------- */
+
+static void
+wait_for(struct worker *worker, struct exchange *exchange)
+{
+	struct exchange *first = worker->waiting;
+
+	/* A ring: receipts come in the order of submission, so the one looked
+	 * for is nearly always the first. */
+	if (first == NULL) {
+		worker->waiting = exchange->next = exchange->prev = exchange;
+	} else {
+		exchange->prev = first->prev;
+		exchange->next = first;
+		first->prev->next = exchange;
+		first->prev = exchange;
+	}
+	exchange->waiting = true;
+}
+
+static void
+waited(struct worker *worker, struct exchange *exchange)
+{
+	if (exchange->next == exchange) {
+		worker->waiting = NULL;
+	} else {
+		exchange->prev->next = exchange->next;
+		exchange->next->prev = exchange->prev;
+		if (worker->waiting == exchange)
+			worker->waiting = exchange->next;
+	}
+	exchange->next = exchange->prev = NULL;
+	exchange->waiting = false;
+}
+
+void
+record_submit(struct exchange *exchange, const struct gate_verdict *verdict)
+{
+	struct worker *worker = exchange->worker;
+	char policy[LEDGER_POLICY_LEN + 1];
+	struct ledger_record record = { .type = verdict->record_type,
+	    .run = exchange->run != NULL ? run_id(exchange->run) : NULL,
+	    .policy = policy, .body = verdict->record,
+	    .body_len = verdict->record_len };
+
+	digest_of(exchange, verdict, policy);
+	exchange->recorded = exchange->failed = false;
+	exchange->ticket = worker->next_ticket++;
+	if (submit(worker, &record, exchange->ticket) != 0)
+		exchange->failed = true;
+	else
+		wait_for(worker, exchange);
+}
+
+void
+record_outcome(struct exchange *exchange)
+{
+	struct worker *worker = exchange->worker;
+	char *body = worker->outcome;
+	char policy[LEDGER_POLICY_LEN + 1];
+	struct gate_outcome outcome = { .status = exchange->status,
+	    .bytes_out = exchange->request.taken,
+	    .bytes_in = exchange->response.taken,
+	    .duration_us = (uint64_t)(timer_now_us() - exchange->began_us),
+	    .redactions = reply_redactions(exchange), .error = exchange->error };
+	struct ledger_record record = { .type = "outcome", .policy = policy,
+	    .run = exchange->run != NULL ? run_id(exchange->run) : NULL,
+	    .body = body };
+	int n;
+
+	memcpy(outcome.parent, exchange->leaf, sizeof(outcome.parent));
+	n = gate_outcome_record(worker->plane->gate, exchange->run,
+	    &exchange->verdict, &outcome, body, sizeof(worker->outcome));
+	worker_count(worker, COUNT_BYTES_OUT, outcome.bytes_out);
+	worker_count(worker, COUNT_BYTES_IN, outcome.bytes_in);
+	worker_count(worker, COUNT_REDACTIONS, outcome.redactions);
+	if (n < 0 || !exchange->recorded)
+		return;		/* booked, but there is no record to belong to */
+	record.body_len = (size_t)n;
+	digest_of(exchange, &exchange->verdict, policy);
+	submit(worker, &record, LEDGER_NO_RECEIPT);
+}
+
+/* --- receipts --------------------------------------------------------- */
+
+static void
+answered(struct exchange *exchange, const struct ledger_receipt *receipt)
+{
+	waited(exchange->worker, exchange);
+	exchange->recorded = receipt->status == LEDGER_DURABLE;
+	exchange->failed = !exchange->recorded;
+	memcpy(exchange->leaf, receipt->leaf, sizeof(exchange->leaf));
+	if (exchange->conn != NULL)
+		conn_run(exchange->conn);
+	else
+		exchange_end(exchange);
+}
+
+static struct exchange *
+find(struct worker *worker, uint64_t ticket)
+{
+	struct exchange *at = worker->waiting;
+
+	if (at == NULL)
+		return NULL;
+	do {
+		if (at->ticket == ticket)
+			return at;
+		at = at->next;
+	} while (at != worker->waiting);
+	return NULL;
+}
+
+void
+record_take(struct worker *worker)
+{
+	struct ledger_receipt receipt = { .status = LEDGER_FAILED };
+	struct exchange *exchange;
+
+	while (ledger_receipt(worker->port, &receipt)) {
+		exchange = find(worker, receipt.ticket);
+		if (exchange != NULL)
+			answered(exchange, &receipt);
+	}
+	record_retry(worker);
+	if (healthy(worker))
+		return;
+	/* Nobody answers any more; nothing that waits may go on. */
+	receipt = (struct ledger_receipt){ .status = LEDGER_FAILED };
+	while (worker->waiting != NULL)
+		answered(worker->waiting, &receipt);
+}

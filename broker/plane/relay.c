@@ -1,0 +1,318 @@
+/* One allowed exchange: the head is injected, the bodies are pumped. */
+#include "plane/inject.h"
+#include "plane/relay.h"
+
+#define HEAD_ROOM 8192		/* beyond the client's own head: slot, framing, Host */
+
+enum pump_result
+relay_fill(struct pump *pump, struct stream *source, struct buf *in,
+    struct buf *out, char *scratch, bool *moved)
+{
+	struct slice bytes = buf_slice(in);
+	enum pump_result result;
+	ssize_t n;
+
+	result = pump_feed(pump, &bytes, out);
+	*moved |= bytes.n < in->len || result == PUMP_DONE;
+	buf_take(in, in->len - bytes.n);
+	if (result != PUMP_MORE || !source->readable)
+		return result;
+	n = stream_read(source, scratch, SCRATCH_LEN);
+	if (n == STREAM_BLOCKED)
+		return PUMP_MORE;
+	*moved = true;
+	if (n == STREAM_END)
+		return pump_end(pump, out);
+	if (n == STREAM_BROKEN)
+		return PUMP_CUT;
+	bytes = (struct slice){ scratch, (size_t)n };
+	result = pump_feed(pump, &bytes, out);
+	if (buf_add(in, bytes, 2 * SCRATCH_LEN) != 0)
+		return PUMP_MEMORY;
+	return result;
+}
+
+/* --- ends that are not as they should be ------------------------------ */
+
+enum flow
+relay_broken_off(struct conn *conn, const char *error)
+{
+	if (conn->exchange->error == NULL)
+		conn->exchange->error = error;
+	conn_reset(conn);
+	return FLOW_OVER;
+}
+
+enum flow
+relay_fail(struct conn *conn, const char *error, unsigned status, const char *rule,
+    const char *reason)
+{
+	struct exchange *exchange = conn->exchange;
+
+	worker_count(conn->worker, COUNT_UPSTREAM_ERRORS, 1);
+	if (exchange->answered)
+		return relay_broken_off(conn, error);
+	if (exchange->error == NULL)
+		exchange->error = error;
+	respond_failed(conn, status, rule, reason,
+	    "the request may or may not have been carried out");
+	return FLOW_OVER;
+}
+
+enum flow
+relay_refuse(struct conn *conn, unsigned status, const char *rule,
+    const char *reason, const char *remedy)
+{
+	if (conn->exchange->answered)
+		return relay_broken_off(conn, rule);
+	respond_refuse(conn, status, rule, reason, remedy);
+	return FLOW_OVER;
+}
+
+enum flow
+relay_no_memory(struct conn *conn)
+{
+	return relay_fail(conn, "out_of_memory", 503, "broker/memory", "out of memory");
+}
+
+void
+relay_client_left(struct conn *conn)
+{
+	if (conn->exchange->error == NULL)
+		conn->exchange->error = "client_gone";
+	conn_close(conn);
+}
+
+/* --- the upstream is ready -------------------------------------------- */
+
+static enum step
+send_head(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	struct upstream *upstream = exchange->upstream;
+	const struct head *head = &exchange->head;
+	struct inject inject = { .head = head, .target = &exchange->target,
+	    .binding = exchange->verdict.binding,
+	    .keep_accept_encoding = exchange->verdict.needles == NULL,
+	    .websocket = exchange->websocket };
+	size_t cap;
+	char *room;
+	int n = -1;
+
+	if (exchange->verdict.secret != NULL)
+		inject.secret = secret_bytes(exchange->verdict.secret);
+	cap = exchange->head_bytes.len + 2 * inject.secret.n + HEAD_ROOM;
+	room = buf_reserve(&upstream->out, cap, PUMP_OUT_MAX);
+	if (room != NULL)
+		n = inject_request_head(&inject, room, cap);
+	if (n < 0) {
+		relay_refuse(conn, 431, "http/head-too-long",
+		    "the head is too long with the credential in it", "send less");
+		return STEP_ON;
+	}
+	buf_commit(&upstream->out, (size_t)n);
+	/* The client waited for the decision; the upstream was not asked. */
+	if (head->expect_continue && head->minor > 0 && conn->in.len == 0 &&
+	    buf_add(&conn->out, SLICE("HTTP/1.1 100 Continue\r\n\r\n"),
+	    PUMP_OUT_MAX) != 0) {
+		relay_no_memory(conn);
+		return STEP_ON;
+	}
+	exchange->sent = true;
+	pump_init(&exchange->request, head->framing == HEAD_LENGTH ? FRAME_LENGTH :
+	    head->framing == HEAD_CHUNKED ? FRAME_CHUNKED : FRAME_NONE,
+	    head->body_len, head->framing == HEAD_LENGTH ? FRAME_LENGTH :
+	    head->framing == HEAD_CHUNKED ? FRAME_CHUNKED : FRAME_NONE, NULL, NULL);
+	upstream_touch(upstream);
+	conn->state = CONN_RELAY;
+	return STEP_ON;
+}
+
+enum step
+relay_upstream(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	struct upstream *upstream = exchange->upstream;
+
+	if (upstream == NULL) {
+		respond_failed(conn, 503, "broker/memory", "out of memory",
+		    "try again");
+		return STEP_ON;
+	}
+	if (upstream->state == UPSTREAM_READY)
+		return exchange->head.target_form == HEAD_AUTHORITY ?
+		    tunnel_connect(conn) : send_head(conn);
+	if (upstream->state != UPSTREAM_FAILED)
+		return STEP_WAIT;
+	exchange->error = upstream->error.word;
+	if (upstream->error.status == 403)
+		respond_refuse(conn, 403, upstream->error.rule,
+		    upstream->error.reason,
+		    "only an operator can allow it, in egress.private of the policy's data");
+	else
+		respond_failed(conn, upstream->error.status, upstream->error.rule,
+		    upstream->error.reason, "nothing was sent; try again");
+	return STEP_ON;
+}
+
+/* --- request: client to upstream -------------------------------------- */
+
+/* Book what came; true while it may go on. */
+static bool
+within_budget(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	const struct gate_verdict *verdict = &exchange->verdict;
+	uint64_t taken = exchange->request.taken;
+	uint64_t fresh = taken - exchange->passed;
+
+	if (fresh == 0)
+		return true;
+	exchange->passed = taken;
+	if (verdict->max_bytes >= 0 && taken > (uint64_t)verdict->max_bytes) {
+		relay_refuse(conn, 413, "request/too-long",
+		    "the body is longer than the policy allows", "send less");
+		return false;
+	}
+	if (gate_spend_bytes(conn->worker->plane->gate, exchange->run, fresh))
+		return true;
+	relay_refuse(conn, 429, "budget/bytes-out",
+	    "the run's budget of bytes to be sent is spent",
+	    "ask for a run with a larger budget");
+	return false;
+}
+
+static enum flow
+take_body(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	struct upstream *upstream = exchange->upstream;
+	bool moved = false;
+	enum pump_result result;
+
+	if (exchange->request_broken || upstream->out.len >= PUMP_MARK)
+		return FLOW_WAIT;
+	result = relay_fill(&exchange->request, &conn->stream, &conn->in,
+	    &upstream->out, conn->worker->scratch, &moved);
+	if (!within_budget(conn))
+		return FLOW_OVER;
+	switch (result) {
+	case PUMP_BAD:
+		return relay_refuse(conn, 400, "http/malformed",
+		    "the chunked body is malformed", "send HTTP/1.1 as RFC 9112 has it");
+	case PUMP_CUT:
+		relay_client_left(conn);
+		return FLOW_OVER;
+	case PUMP_MEMORY:
+		return relay_no_memory(conn);
+	default:
+		return moved ? FLOW_MOVED : FLOW_WAIT;
+	}
+}
+
+static enum flow
+push_request(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	struct upstream *upstream = exchange->upstream;
+	enum flow flow = FLOW_WAIT;
+	size_t before;
+
+	if (!exchange->request.done)
+		flow = take_body(conn);
+	if (flow == FLOW_OVER || upstream->out.len == 0)
+		return flow;
+	before = upstream->out.len;
+	if (stream_flush(&upstream->stream, &upstream->out) == STREAM_BROKEN) {
+		/* Perhaps it has answered already: see what can be read. */
+		exchange->request_broken = true;
+		upstream->stream.broken = upstream->stream.ssl != NULL;
+		upstream->stream.readable = true;
+		buf_free(&upstream->out);
+		return FLOW_MOVED;
+	}
+	return upstream->out.len < before ? FLOW_MOVED : flow;
+}
+
+/* --- both ------------------------------------------------------------- */
+
+static bool
+complete(const struct conn *conn)
+{
+	return conn->exchange->response.done && !conn->exchange->holding &&
+	    conn->out.len == 0;
+}
+
+static enum step
+finish(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+
+	if (!exchange->request.done || exchange->upstream->out.len > 0)
+		exchange->reusable = false;
+	upstream_limit_off(exchange->upstream);
+	conn_finish(conn);
+	return STEP_ON;
+}
+
+/* Who is it that everything waits for?  Only that one's time runs. */
+static void
+set_limits(struct conn *conn, bool moved)
+{
+	struct exchange *exchange = conn->exchange;
+	struct upstream *upstream = exchange->upstream;
+	bool client = conn->out.len >= PUMP_MARK || exchange->response.done ||
+	    (!exchange->request.done && !exchange->request_broken &&
+	    upstream->out.len == 0 && !exchange->answered);
+
+	if (client) {
+		upstream_limit_off(upstream);
+		if (moved || !timer_armed(&conn->timer))
+			worker_limit(conn->worker, &conn->timer, TIME_CLIENT);
+	} else {
+		timer_stop(&conn->timer);
+		if (moved || !timer_armed(&upstream->timer))
+			upstream_touch(upstream);
+	}
+}
+
+static enum flow
+on_timeout(struct conn *conn)
+{
+	return relay_fail(conn, "upstream_timeout", 504, "upstream/timeout",
+	    "the upstream did not answer in time");
+}
+
+enum step
+relay_run(struct conn *conn)
+{
+	enum flow out = FLOW_MOVED, in = FLOW_MOVED;
+	bool moved = false;
+
+	for (unsigned turn = 0; turn < 16; turn++) {
+		if (conn->exchange->upstream->timed_out) {
+			on_timeout(conn);
+			return STEP_ON;
+		}
+		out = push_request(conn);
+		if (out == FLOW_OVER)
+			return STEP_ON;
+		in = answer_pull(conn);
+		if (in == FLOW_OVER)
+			return STEP_ON;
+		if (complete(conn))
+			return finish(conn);
+		if (out == FLOW_WAIT && in == FLOW_WAIT)
+			break;
+		moved = true;
+	}
+	/* A client that hangs up wants no answer, and a stream might have no
+	 * other end. */
+	if (conn->stream.hung_up && conn->exchange->request.done &&
+	    conn->in.len == 0) {
+		relay_client_left(conn);
+		return STEP_ON;
+	}
+	set_limits(conn, moved);
+	return out == FLOW_WAIT && in == FLOW_WAIT ? STEP_WAIT : STEP_AGAIN;
+}

@@ -1,0 +1,285 @@
+/* The response's head on its way to the client: hop-by-hop fields out, framing
+ * anew, the secret replaced. */
+#include "plane/conn.h"
+
+#include <stdio.h>
+
+static enum reply
+put(struct exchange *exchange, struct slice bytes)
+{
+	return buf_add(&exchange->conn->out, bytes, PUMP_OUT_MAX) == 0 ?
+	    REPLY_OK : REPLY_MEMORY;
+}
+
+/* *hits counts what had to be replaced. */
+static enum reply
+put_redacted(struct exchange *exchange, struct slice bytes, uint32_t *hits)
+{
+	struct redact *redact = exchange->redact;
+	struct buf *out = &exchange->conn->out;
+	uint32_t before;
+	char *room;
+
+	*hits = 0;
+	if (redact == NULL || bytes.n == 0)
+		return put(exchange, bytes);
+	room = buf_reserve(out, redact_bound(redact, bytes.n), PUMP_OUT_MAX);
+	if (room == NULL)
+		return REPLY_MEMORY;
+	before = redact_count(redact);
+	buf_commit(out, redact_feed(redact, bytes.p, bytes.n, true, room));
+	*hits = redact_count(redact) - before;
+	redact_reset(redact);
+	exchange->redactions += *hits;
+	return REPLY_OK;
+}
+
+static void
+take_back(struct buf *out, size_t len)
+{
+	out->len = len;
+}
+
+static enum reply
+put_field(struct exchange *exchange, const struct head_field *field)
+{
+	struct buf *out = &exchange->conn->out;
+	size_t before = out->len;
+	uint32_t hits;
+
+	if (put_redacted(exchange, field->name, &hits) != REPLY_OK)
+		return REPLY_MEMORY;
+	if (hits > 0) {		/* a marker is no field name */
+		take_back(out, before);
+		return REPLY_OK;
+	}
+	if (put(exchange, SLICE(": ")) != REPLY_OK ||
+	    put_redacted(exchange, field->value, &hits) != REPLY_OK)
+		return REPLY_MEMORY;
+	return put(exchange, SLICE("\r\n"));
+}
+
+static enum reply
+put_status(struct exchange *exchange, const struct head *head)
+{
+	char line[32];
+	uint32_t hits;
+	int n = snprintf(line, sizeof(line), "HTTP/1.1 %03u ", head->status);
+
+	if (put(exchange, (struct slice){ line, (size_t)n }) != REPLY_OK ||
+	    put_redacted(exchange, head->reason, &hits) != REPLY_OK)
+		return REPLY_MEMORY;
+	return put(exchange, SLICE("\r\n"));
+}
+
+/* --- content coding --------------------------------------------------- */
+
+enum coding { CODING_NONE, CODING_KNOWN, CODING_OTHER };
+
+/* What one Content-Encoding field, or several, come to. */
+static enum coding
+coding_of(const struct head *head, struct slice *name)
+{
+	enum coding result = CODING_NONE;
+
+	for (size_t i = 0; i < head->n_fields; i++) {
+		const struct head_field *field = &head->fields[i];
+
+		if (!slice_case_eq(field->name, SLICE("Content-Encoding")) ||
+		    field->value.n == 0 ||
+		    slice_case_eq(field->value, SLICE("identity")))
+			continue;
+		if (result != CODING_NONE || !inflate_knows(field->value))
+			return CODING_OTHER;
+		*name = field->value;
+		result = CODING_KNOWN;
+	}
+	return result;
+}
+
+/* --- framing ---------------------------------------------------------- */
+
+static enum frame
+frame_from(const struct head *head)
+{
+	return head->framing == HEAD_LENGTH ? FRAME_LENGTH :
+	    head->framing == HEAD_CHUNKED ? FRAME_CHUNKED :
+	    head->framing == HEAD_UNTIL_CLOSE ? FRAME_CLOSE : FRAME_NONE;
+}
+
+/* Where the length is not known beforehand. */
+static enum frame
+frame_open(const struct exchange *exchange)
+{
+	return exchange->head.minor == 0 ? FRAME_CLOSE : FRAME_CHUNKED;
+}
+
+/* The framing field, the connection's fate, and the head's end. */
+static enum reply
+end_head(struct exchange *exchange, enum frame to, uint64_t length)
+{
+	struct conn *conn = exchange->conn;
+	char text[128];
+	int n = 0;
+
+	if (to == FRAME_CLOSE)
+		conn->close = true;
+	if (to == FRAME_LENGTH)
+		n = snprintf(text, sizeof(text), "Content-Length: %llu\r\n",
+		    (unsigned long long)length);
+	else if (to == FRAME_CHUNKED)
+		n = snprintf(text, sizeof(text), "Transfer-Encoding: chunked\r\n");
+	n += snprintf(text + n, sizeof(text) - (size_t)n, "%s\r\n",
+	    conn->close ? "Connection: close\r\n" :
+	    exchange->head.minor == 0 ? "Connection: keep-alive\r\n" : "");
+	return put(exchange, (struct slice){ text, (size_t)n });
+}
+
+/* A response without a body may still tell the length that a body would have. */
+static bool
+tells_length(const struct exchange *exchange, const struct head *head)
+{
+	return strcmp(exchange->method, "HEAD") == 0 || head->status == 304;
+}
+
+static bool
+passes(const struct exchange *exchange, const struct head *head,
+    const struct head_field *field, bool decoded)
+{
+	if (head_hop_by_hop(head, field))
+		return false;
+	if (slice_case_eq(field->name, SLICE("Content-Length")))
+		return false;
+	return !decoded || !slice_case_eq(field->name, SLICE("Content-Encoding"));
+}
+
+static enum reply
+put_head(struct exchange *exchange, const struct head *head, bool decoded)
+{
+	enum reply result = put_status(exchange, head);
+
+	for (size_t i = 0; i < head->n_fields && result == REPLY_OK; i++) {
+		if (passes(exchange, head, &head->fields[i], decoded))
+			result = put_field(exchange, &head->fields[i]);
+	}
+	return result;
+}
+
+/* --- redaction -------------------------------------------------------- */
+
+static enum reply
+want_redact(struct exchange *exchange)
+{
+	struct redact_needles *needles = exchange->verdict.needles;
+
+	if (needles == NULL || exchange->redact != NULL)
+		return REPLY_OK;
+	exchange->redact = redact_new(needles);
+	return exchange->redact != NULL ? REPLY_OK : REPLY_MEMORY;
+}
+
+uint32_t
+reply_redactions(const struct exchange *exchange)
+{
+	const struct redact *redact = exchange->response.redact;
+
+	return exchange->redactions + (redact == NULL ? 0 :
+	    redact_count(redact) - exchange->redact_base);
+}
+
+static void
+start_pump(struct exchange *exchange, enum frame from, uint64_t length,
+    enum frame to, struct inflate *inflate)
+{
+	if (exchange->redact != NULL)
+		exchange->redact_base = redact_count(exchange->redact);
+	pump_init(&exchange->response, from, length, to, inflate,
+	    exchange->redact);
+	exchange->redact = NULL;	/* the pump's now */
+}
+
+/* --- the three kinds -------------------------------------------------- */
+
+enum reply
+reply_interim(struct exchange *exchange, const struct head *head)
+{
+	if (exchange->head.minor == 0)
+		return REPLY_OK;	/* HTTP/1.0 knows none */
+	if (want_redact(exchange) != REPLY_OK ||
+	    put_head(exchange, head, false) != REPLY_OK)
+		return REPLY_MEMORY;
+	return put(exchange, SLICE("\r\n"));
+}
+
+enum reply
+reply_upgrade(struct exchange *exchange, const struct head *head)
+{
+	if (want_redact(exchange) != REPLY_OK ||
+	    put_head(exchange, head, false) != REPLY_OK)
+		return REPLY_MEMORY;
+	start_pump(exchange, FRAME_CLOSE, 0, FRAME_CLOSE, NULL);
+	exchange->response.stop_on_hit = true;
+	return put(exchange,
+	    SLICE("Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n"));
+}
+
+enum reply
+reply_begin(struct exchange *exchange, const struct head *head)
+{
+	enum frame from = frame_from(head), to = from;
+	enum coding coding = CODING_NONE;
+	struct inflate *inflate = NULL;
+	struct slice name;
+
+	if (want_redact(exchange) != REPLY_OK)
+		return REPLY_MEMORY;
+	if (exchange->redact != NULL && from != FRAME_NONE)
+		coding = coding_of(head, &name);
+	if (coding == CODING_OTHER)
+		return REPLY_CODING;
+	if (coding == CODING_KNOWN && (inflate = inflate_new(name)) == NULL)
+		return REPLY_MEMORY;
+	if (from == FRAME_CHUNKED || from == FRAME_CLOSE ||
+	    (from == FRAME_LENGTH && exchange->redact != NULL))
+		to = frame_open(exchange);
+	exchange->holding = exchange->redact != NULL && from == FRAME_LENGTH &&
+	    inflate == NULL && head->body_len <= HOLD_MAX;
+	start_pump(exchange, from, head->body_len,
+	    exchange->holding ? FRAME_CLOSE : to, inflate);
+	if (put_head(exchange, head, inflate != NULL) != REPLY_OK)
+		return REPLY_MEMORY;
+	if (exchange->holding)
+		return REPLY_OK;
+	if (from == FRAME_NONE && head->status != 204 && (head->has_length ||
+	    !tells_length(exchange, head)))
+		to = FRAME_LENGTH;
+	return end_head(exchange, to, head->body_len);
+}
+
+enum reply
+reply_release(struct exchange *exchange)
+{
+	struct pump *pump = &exchange->response;
+	enum frame to = pump->done ? FRAME_LENGTH : frame_open(exchange);
+	size_t n = exchange->hold.len;
+	char line[20];
+
+	exchange->holding = false;
+	pump->to = to;
+	if (end_head(exchange, to, n) != REPLY_OK)
+		return REPLY_MEMORY;
+	if (to == FRAME_CHUNKED && n > 0 && put(exchange,
+	    (struct slice){ line, chunk_head(n, line) }) != REPLY_OK)
+		return REPLY_MEMORY;
+	if (put(exchange, buf_slice(&exchange->hold)) != REPLY_OK)
+		return REPLY_MEMORY;
+	buf_free(&exchange->hold);
+	return to == FRAME_CHUNKED && n > 0 ? put(exchange, SLICE("\r\n")) :
+	    REPLY_OK;
+}
+
+struct buf *
+reply_sink(struct exchange *exchange)
+{
+	return exchange->holding ? &exchange->hold : &exchange->conn->out;
+}

@@ -1,0 +1,274 @@
+/* From a head to a decision: which door, who, where to. */
+#include "plane/conn.h"
+#include "plane/inject.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+static const char *const route_names[] = {
+	[ROUTE_NONE] = "none", [ROUTE_REVERSE] = "reverse",
+	[ROUTE_ABSOLUTE] = "absolute", [ROUTE_CONNECT] = "connect",
+};
+
+void
+request_described(const struct exchange *exchange, struct gate_request *out)
+{
+	*out = (struct gate_request){
+		.kind = exchange->route == ROUTE_CONNECT &&
+		    exchange->head.target_form == HEAD_AUTHORITY ?
+		    GATE_CONNECT : GATE_HTTP,
+		.run = exchange->run,
+		.route = route_names[exchange->route],
+		.peer = { -1, -1, 0 },
+		.method = exchange->head.method,
+		.target = exchange->has_target ? &exchange->target : NULL,
+		.head = &exchange->head,
+		.only = exchange->only,
+		.body_len = exchange->head.framing == HEAD_CHUNKED ? -1 :
+		    exchange->head.framing == HEAD_LENGTH ?
+		    (int64_t)exchange->head.body_len : 0,
+	};
+	if (out->kind == GATE_CONNECT)
+		out->head = NULL;
+}
+
+/* --- what may not go on ----------------------------------------------- */
+
+static void
+drop_field(struct head *head, struct slice name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < head->n_fields; i++) {
+		if (!slice_case_eq(head->fields[i].name, name))
+			head->fields[kept++] = head->fields[i];
+	}
+	head->n_fields = kept;
+}
+
+/* RFC 6455 section 4.2.2: what a server must answer to the client's key. */
+static void
+websocket_accept(struct exchange *exchange, struct slice key)
+{
+	static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+	uint8_t digest[SHA_DIGEST_LENGTH];
+	char text[128];
+	int n;
+
+	n = snprintf(text, sizeof(text), "%.*s%s", (int)key.n, key.p, guid);
+	SHA1((const unsigned char *)text, (size_t)n, digest);
+	EVP_EncodeBlock((unsigned char *)exchange->accept, digest, sizeof(digest));
+}
+
+/* Only WebSocket is relayed.  Another protocol is not switched to (RFC 9110
+ * section 7.8 leaves that to the server): the request goes on without. */
+static void
+note_upgrade(struct exchange *exchange)
+{
+	struct head *head = &exchange->head;
+	const struct head_field *to = head_find(head, SLICE("Upgrade"));
+	const struct head_field *key = head_find(head, SLICE("Sec-WebSocket-Key"));
+
+	if (!head->upgrade || to == NULL || key == NULL || key->value.n > 64 ||
+	    !slice_case_eq(to->value, SLICE("websocket")) ||
+	    !slice_eq(head->method, SLICE("GET")) || head->framing != HEAD_NO_BODY)
+		return;
+	websocket_accept(exchange, key->value);
+	exchange->websocket = true;
+}
+
+/* Where a secret may come back, it has to come whole: half of it in one answer
+ * and half in the next would be found in neither. */
+static void
+keep_readable(struct exchange *exchange)
+{
+	if (exchange->verdict.needles == NULL)
+		return;
+	drop_field(&exchange->head, SLICE("Range"));
+	drop_field(&exchange->head, SLICE("If-Range"));
+}
+
+/* --- the way ---------------------------------------------------------- */
+
+static bool
+is_idempotent(struct slice method)
+{
+	static const struct slice names[] = { { "GET", 3 }, { "HEAD", 4 },
+	    { "PUT", 3 }, { "DELETE", 6 }, { "OPTIONS", 7 }, { "TRACE", 5 } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (slice_eq(method, names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* May a credential be put into such a request at all? */
+static bool
+injectable(struct conn *conn)
+{
+	const char *why = inject_refusal(&conn->exchange->head);
+
+	if (why == NULL || !route_bound(conn->exchange))
+		return true;
+	respond_refuse(conn, 403, "inject/unsafe-request", why,
+	    "send a plain request, or one to a host without a binding");
+	return false;
+}
+
+static void
+decide(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	struct worker *worker = conn->worker;
+	struct gate_request request;
+
+	if (!injectable(conn))
+		return;
+	request_described(exchange, &request);
+	gate_decide(worker->plane->gate, worker->gate_thread, &request,
+	    &exchange->verdict);
+	exchange->decided = true;
+	if (!exchange->verdict.allow) {
+		respond_verdict(conn, &exchange->verdict);
+		return;
+	}
+	worker_count(worker, COUNT_ALLOWED, 1);
+	conn->state = CONN_RECORD;
+	record_submit(exchange, &exchange->verdict);
+	if (request.kind == GATE_CONNECT || exchange->failed)
+		return;
+	keep_readable(exchange);
+	request_dial(conn, false);	/* meanwhile; the head waits for the record */
+}
+
+static void
+begin_proxy(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	bool connect = exchange->head.target_form == HEAD_AUTHORITY;
+
+	exchange->route = connect ? ROUTE_CONNECT : ROUTE_ABSOLUTE;
+	if (!(connect ? route_connect(conn) : route_absolute(conn)) ||
+	    !route_authenticate(conn))
+		return;
+	if (connect && route_front(exchange))
+		front_begin(conn);
+	else
+		decide(conn);
+}
+
+static void
+begin_inner(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+
+	exchange->route = ROUTE_CONNECT;
+	exchange->run = run_ref(conn->front->run);
+	if (exchange->head.target_form == HEAD_AUTHORITY)
+		respond_refuse(conn, 400, "http/nested-connect",
+		    "CONNECT within a tunnel", "use one tunnel");
+	else if (route_inner(conn))
+		decide(conn);
+}
+
+static void
+begin_reverse(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+
+	exchange->route = ROUTE_REVERSE;
+	if (!route_reverse(conn))
+		return;
+	exchange->run = route_run_of_reverse(exchange);
+	decide(conn);
+}
+
+void
+request_begin(struct conn *conn, struct exchange *exchange, size_t head_len)
+{
+	struct head *head = &exchange->head;
+	struct slice rest = { conn->in.p + conn->in.off + head_len,
+	    conn->in.len - head_len };
+
+	/* The head's bytes stay where they are, since slices point to them;
+	 * what follows moves to a buffer of its own. */
+	exchange->head_bytes = conn->in;
+	conn->in = (struct buf){ 0 };
+	conn->close = !head->keep_alive;
+	exchange->rules = gate_rules(conn->worker->plane->gate);
+	if (buf_add(&conn->in, rest, 2 * HEAD_BYTES_MAX) != 0) {
+		conn->close = true;
+		respond_no_memory(conn);
+		return;
+	}
+	assert(head->method.n <= HEAD_METHOD_MAX);
+	memcpy(exchange->method, head->method.p, head->method.n);
+	exchange->idempotent = is_idempotent(head->method);
+	note_upgrade(exchange);
+	if (conn->front != NULL)
+		begin_inner(conn);
+	else if (head->target_form == HEAD_AUTHORITY ||
+	    head->target_form == HEAD_ABSOLUTE)
+		begin_proxy(conn);
+	else
+		begin_reverse(conn);
+}
+
+void
+request_malformed(struct conn *conn, struct exchange *exchange,
+    const struct head_error *error)
+{
+	memset(&exchange->head, 0, sizeof(exchange->head));
+	conn->close = true;
+	if (conn->front != NULL)
+		exchange->run = run_ref(conn->front->run);
+	respond_refuse(conn, error->status, "http/malformed", error->rule,
+	    "send HTTP/1.1 as RFC 9112 has it");
+}
+
+static void
+upstream_changed(void *owner)
+{
+	conn_run(owner);
+}
+
+void
+request_dial(struct conn *conn, bool fresh)
+{
+	struct exchange *exchange = conn->exchange;
+	struct upstream_want want = { .https = exchange->target.https &&
+	    exchange->head.target_form != HEAD_AUTHORITY,
+	    .host = exchange->target.host, .port = exchange->target.port,
+	    .rules = exchange->verdict.rules, .fresh = fresh,
+	    .careful = !exchange->idempotent ||
+	    exchange->head.framing != HEAD_NO_BODY,
+	    .changed = upstream_changed, .owner = conn };
+
+	exchange->upstream = upstream_get(conn->worker, &want);
+	if (exchange->upstream == NULL)
+		exchange->error = "out_of_memory";
+}
+
+enum step
+request_recorded(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+
+	if (exchange->waiting)
+		return STEP_WAIT;
+	if (exchange->failed) {
+		conn->close = true;
+		respond_failed(conn, 503, "ledger/unavailable",
+		    "the decision could not be written to the ledger",
+		    "nothing was sent; see `countersign status`");
+		return STEP_ON;
+	}
+	if (exchange->upstream == NULL && exchange->error == NULL)
+		request_dial(conn, false);
+	conn->state = CONN_UPSTREAM;
+	return STEP_ON;
+}

@@ -1,0 +1,44 @@
+/*
+ * Names to addresses, off the event loops: getaddrinfo in threads of its own
+ * (it honours hosts and nsswitch), with a small cache of short life.
+ */
+#ifndef BROKER_RESOLVE_H
+#define BROKER_RESOLVE_H
+
+#include "conf.h"
+#include "plane/address.h"
+
+#define RESOLVE_ADDRESSES 8
+
+struct resolver;
+
+struct resolve_answer {
+	union address addresses[RESOLVE_ADDRESSES];
+	size_t n;		/* 0: error says why */
+	const char *error;	/* static text */
+};
+
+struct resolve_job {
+	struct resolve_job *next;
+	char host[254];		/* canonical */
+	uint16_t port;
+	struct resolve_answer answer;
+	/* Called on a resolver's thread, which then forgets the job. */
+	void (*done)(struct resolve_job *job);
+};
+
+/* conf must outlive it.  NULL with errno. */
+struct resolver *resolver_new(const struct conf *conf);
+
+/* Joins its threads; jobs that still wait are answered with an error. */
+void resolver_free(struct resolver *resolver);
+
+/* What needs no waiting: an address, one of conf.resolve, a cached answer.
+ * True and *out filled, else ask resolver_start. */
+bool resolver_now(struct resolver *resolver, const char *host, uint16_t port,
+    struct resolve_answer *out);
+
+/* 0, or -1 where too many wait already. */
+int resolver_start(struct resolver *resolver, struct resolve_job *job);
+
+#endif

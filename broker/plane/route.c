@@ -1,0 +1,280 @@
+/* The doors: who asks, and where to. */
+#include "plane/conn.h"
+#include "plane/inject.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TOKEN_MAX 4096
+
+/* --- who -------------------------------------------------------------- */
+
+/* The token of "Basic base64(any:token)" or "Bearer token", in buf. */
+static struct slice
+proxy_token(struct slice value, char *buf, size_t cap)
+{
+	struct slice none = { NULL, 0 };
+	size_t n = 0;
+	char *colon;
+
+	if (value.n > 7 && strncasecmp(value.p, "Bearer ", 7) == 0)
+		return (struct slice){ value.p + 7, value.n - 7 };
+	if (value.n <= 6 || strncasecmp(value.p, "Basic ", 6) != 0 ||
+	    sodium_base642bin((unsigned char *)buf, cap, value.p + 6,
+	    value.n - 6, " ", &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+		return none;
+	colon = memchr(buf, ':', n);
+	if (colon == NULL)
+		return none;
+	if (colon + 1 == buf + n)	/* http://TOKEN@host: the user part alone */
+		return (struct slice){ buf, (size_t)(colon - buf) };
+	return (struct slice){ colon + 1, (size_t)(buf + n - colon - 1) };
+}
+
+static struct run *
+run_of_proxy(struct exchange *exchange)
+{
+	const struct head_field *field = head_find(&exchange->head,
+	    SLICE("Proxy-Authorization"));
+	struct run *run = NULL;
+	char buf[TOKEN_MAX];
+	struct slice token;
+
+	if (field == NULL)
+		return NULL;
+	token = proxy_token(field->value, buf, sizeof(buf));
+	if (token.n > 0)
+		run = gate_run_by_token(exchange->worker->plane->gate, token);
+	sodium_memzero(buf, sizeof(buf));
+	return run;
+}
+
+struct run *
+route_run_of_reverse(struct exchange *exchange)
+{
+	struct gate *gate = exchange->worker->plane->gate;
+	const struct head_field *field = head_find(&exchange->head,
+	    SLICE("X-Countersign-Run"));
+	struct run *run = NULL;
+	unsigned copies = 0;
+	char buf[TOKEN_MAX];
+	struct slice token;
+
+	if (field != NULL)
+		return gate_run_by_token(gate, field->value);
+	token = inject_slot(&exchange->head, &exchange->target, exchange->only,
+	    buf, sizeof(buf), &copies);
+	if (token.p != NULL)
+		run = gate_run_by_credential(gate, token);
+	sodium_memzero(buf, sizeof(buf));
+	return run;
+}
+
+/* True where somebody is known; else the 407 is on its way. */
+bool
+route_authenticate(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+
+	exchange->run = run_of_proxy(exchange);
+	if (exchange->run != NULL)
+		return true;
+	respond_refuse(conn, 407, "proxy/authentication",
+	    head_find(&exchange->head, SLICE("Proxy-Authorization")) == NULL ?
+	    "the request names no run" : "the run is unknown or closed",
+	    "use the proxy URL that `countersign run` puts into the environment");
+	return false;
+}
+
+/* --- where to --------------------------------------------------------- */
+
+static char *
+target_space(struct exchange *exchange, size_t *cap)
+{
+	*cap = 3 * exchange->head.target.n + 64;	/* all of it may need escaping */
+	if (*cap > TARGET_BUF_MAX)
+		*cap = TARGET_BUF_MAX;
+	exchange->target_text = malloc(*cap);
+	return exchange->target_text;
+}
+
+/* Is there a binding for the target's scheme, host and port? */
+bool
+route_bound(struct exchange *exchange)
+{
+	size_t cursor = 0;
+
+	return bindings_for(rules_bindings(exchange->rules), &exchange->target,
+	    &cursor) != NULL;
+}
+
+static bool
+host_agrees(const struct exchange *exchange)
+{
+	const struct target *target = &exchange->target;
+	uint16_t usual = target->https ? 443 : 80;
+	struct target host;
+
+	if (exchange->head.host.n == 0)
+		return true;
+	return target_from_authority(exchange->head.host, usual, &host) == NULL &&
+	    host.port == target->port && strcmp(host.host, target->host) == 0;
+}
+
+static void
+bad_target(struct conn *conn, const char *rule)
+{
+	respond_refuse(conn, 400, "http/target", rule,
+	    "send a plain, normalised URL");
+}
+
+/* "/x/<binding>/rest": the binding, and rest as an origin form. */
+static struct slice
+split_route(struct slice target, struct slice *binding)
+{
+	const char *end = target.p + target.n, *p;
+
+	*binding = (struct slice){ NULL, 0 };
+	if (target.n < 3 || memcmp(target.p, "/x/", 3) != 0)
+		return *binding;
+	for (p = target.p + 3; p < end && *p != '/' && *p != '?'; p++)
+		;
+	*binding = (struct slice){ target.p + 3, (size_t)(p - target.p - 3) };
+	return (struct slice){ p, (size_t)(end - p) };
+}
+
+bool
+route_reverse(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	struct target *target = &exchange->target;
+	struct slice id, rest;
+	char host[TARGET_HOST_MAX + 2];
+	const char *rule, *name;
+	size_t cap;
+	char *text;
+
+	rest = split_route(exchange->head.target, &id);
+	if (id.n > 0)
+		exchange->only = bindings_by_id(rules_bindings(exchange->rules), id);
+	if (exchange->only == NULL || exchange->only->n_hosts == 0) {
+		respond_refuse(conn, 404, "route/unknown",
+		    "this is neither a proxy request nor the route of a binding",
+		    "send /x/<binding>/... with a binding of the policy, or use the proxy");
+		return false;
+	}
+	if (rest.n == 0 || rest.p[0] != '/')
+		rest = SLICE("/");
+	name = exchange->only->hosts[0];
+	snprintf(host, sizeof(host), strchr(name, ':') ? "[%s]" : "%s", name);
+	rule = target_from_authority(slice_of(host), exchange->only->port, target);
+	target->https = exchange->only->https;
+	if (rule == NULL && (text = target_space(exchange, &cap)) != NULL)
+		rule = target_set_path(target, rest, text, cap);
+	if (rule != NULL)
+		bad_target(conn, rule);
+	else if (exchange->target_text == NULL)
+		respond_no_memory(conn);
+	exchange->has_target = rule == NULL && exchange->target_text != NULL;
+	return exchange->has_target;
+}
+
+bool
+route_absolute(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	const char *rule;
+	size_t cap;
+	char *text = target_space(exchange, &cap);
+
+	if (text == NULL) {
+		respond_no_memory(conn);
+		return false;
+	}
+	rule = target_from_absolute(exchange->head.target, text, cap,
+	    &exchange->target);
+	if (rule != NULL) {
+		bad_target(conn, rule);
+		return false;
+	}
+	exchange->has_target = true;
+	if (host_agrees(exchange) || !route_bound(exchange))
+		return true;
+	respond_refuse(conn, 421, "http/host-mismatch",
+	    "the Host field names another host than the URL",
+	    "send the same host in both");
+	return false;
+}
+
+/* A request within an intercepted CONNECT: to that host and no other. */
+bool
+route_inner(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	const struct front *front = conn->front;
+	struct target *target = &exchange->target;
+	const char *rule;
+	size_t cap;
+	char *text = target_space(exchange, &cap);
+
+	if (text == NULL) {
+		respond_no_memory(conn);
+		return false;
+	}
+	if (exchange->head.target_form == HEAD_ABSOLUTE) {
+		rule = target_from_absolute(exchange->head.target, text, cap, target);
+	} else {
+		rule = target_from_authority(exchange->head.host,
+		    front->https ? 443 : 80, target);
+		target->https = front->https;
+		if (rule == NULL)
+			rule = target_set_path(target, exchange->head.target, text, cap);
+	}
+	if (rule != NULL) {
+		bad_target(conn, rule);
+		return false;
+	}
+	exchange->has_target = true;
+	if (!front->wrong_name && target->https == front->https &&
+	    target->port == front->port && host_agrees(exchange) &&
+	    strcmp(target->host, front->host) == 0)
+		return true;
+	conn->close = true;
+	respond_refuse(conn, 421,
+	    front->wrong_name ? "tls/name-mismatch" : "http/host-mismatch",
+	    "CONNECT, TLS server name and Host do not name the same host",
+	    "open a tunnel of its own for each host");
+	return false;
+}
+
+bool
+route_connect(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	const char *rule;
+
+	rule = target_from_authority(exchange->head.target, 0, &exchange->target);
+	if (rule == NULL && exchange->target.port == 0)
+		rule = "CONNECT without a port";
+	if (rule != NULL) {
+		bad_target(conn, rule);
+		return false;
+	}
+	exchange->has_target = true;
+	exchange->target.https = true;
+	return true;
+}
+
+/* A binding for what the tunnel would carry: TLS, else plain HTTP. */
+bool
+route_front(struct exchange *exchange)
+{
+	if (route_bound(exchange))
+		return true;
+	exchange->target.https = false;
+	if (route_bound(exchange))
+		return true;
+	exchange->target.https = true;
+	return false;
+}

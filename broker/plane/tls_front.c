@@ -1,0 +1,107 @@
+/* CONNECT to a bound host: we speak for it, with a certificate of the local CA
+ * that the run's clients trust. */
+#include "plane/conn.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+void
+front_free(struct front *front)
+{
+	if (front == NULL)
+		return;
+	run_unref(front->run);
+	free(front);
+}
+
+static int
+prepare_tls(struct conn *conn, struct front *front)
+{
+	SSL_CTX *ctx = ca_server_ctx(conn->worker->plane->ca, front->host);
+	SSL *ssl = ctx != NULL ? SSL_new(ctx) : NULL;
+
+	SSL_CTX_free(ctx);
+	if (ssl == NULL)
+		return -1;
+	SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS |
+	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	SSL_set_read_ahead(ssl, 1);
+	SSL_set_accept_state(ssl);
+	if (SSL_set_fd(ssl, conn->stream.source.fd) != 1) {
+		SSL_free(ssl);
+		return -1;
+	}
+	conn->stream.ssl = ssl;
+	return 0;
+}
+
+static struct front *
+front_new(struct exchange *exchange)
+{
+	struct front *front = calloc(1, sizeof(*front));
+
+	if (front == NULL)
+		return NULL;
+	front->https = exchange->target.https;
+	front->port = exchange->target.port;
+	memcpy(front->host, exchange->target.host, sizeof(front->host));
+	front->run = run_ref(exchange->run);
+	return front;
+}
+
+/*
+ * The 200 goes out in the clear, everything after it belongs to the inner
+ * connection.  A client that sent more before the 200 broke the protocol, and
+ * its bytes would have to be handed to TLS from the side: refused.
+ */
+void
+front_begin(struct conn *conn)
+{
+	static const char established[] =
+	    "HTTP/1.1 200 Connection established\r\n\r\n";
+	struct exchange *exchange = conn->exchange;
+	struct front *front = NULL;
+
+	if (conn->in.len > 0) {
+		conn->close = true;
+		respond_refuse(conn, 400, "http/early-bytes",
+		    "bytes came after CONNECT before it was answered",
+		    "wait for the answer to CONNECT");
+		return;
+	}
+	front = front_new(exchange);
+	if (front == NULL || stream_write(&conn->stream, established,
+	    sizeof(established) - 1) != (ssize_t)sizeof(established) - 1 ||
+	    (front->https && prepare_tls(conn, front) != 0)) {
+		front_free(front);
+		conn_close(conn);
+		return;
+	}
+	conn->front = front;
+	exchange_end(exchange);
+	conn->served = false;
+	worker_count(conn->worker, COUNT_INTERCEPTED, 1);
+	conn->state = front->https ? CONN_TLS : CONN_HEAD;
+	worker_limit(conn->worker, &conn->timer, TIME_HEAD);
+}
+
+enum step
+front_handshake(struct conn *conn)
+{
+	const char *name;
+	int result = stream_handshake(&conn->stream);
+
+	if (result == STREAM_BLOCKED)
+		return STEP_WAIT;
+	if (result != 1) {
+		conn_close(conn);
+		return STEP_WAIT;
+	}
+	name = SSL_get_servername(conn->stream.ssl, TLSEXT_NAMETYPE_host_name);
+	if (name != NULL && strcasecmp(name, conn->front->host) != 0)
+		conn->front->wrong_name = true;	/* told in HTTP, where a client can read it */
+	conn->state = CONN_HEAD;
+	worker_limit(conn->worker, &conn->timer, TIME_HEAD);
+	return STEP_ON;
+}
