@@ -3,7 +3,7 @@
 
 #include "gate/budget.h"
 #include "gate/input.h"
-#include "gate/record.h"
+#include "gate/words.h"
 
 static void
 deny(struct gate_answer *out, const char *rule, const char *reason)
@@ -122,7 +122,7 @@ word(struct gate_thread *thread, struct run *run,
 {
 	static const char *const words[] = { "deny", "allow", "ask" };
 	struct gate_verdict *record = &out->record;
-	struct record_decision what = { .decision = words[out->verdict],
+	struct words_decision what = { .decision = words[out->verdict],
 	    .rule = out->policy.rule, .reason = out->policy.reason,
 	    .kind = "action", .route = "api", .parent = &run->receipt,
 	    .peer = &action->peer,
@@ -130,7 +130,7 @@ word(struct gate_thread *thread, struct run *run,
 	    .tainted = holds_token(action) };
 	int len;
 
-	len = record_decision(thread, run, &what, record->record,
+	len = words_decision(thread, run, &what, record->record,
 	    sizeof(record->record));
 	if (len < 0) {
 		/* What cannot be recorded cannot be allowed. */
@@ -138,7 +138,7 @@ word(struct gate_thread *thread, struct run *run,
 		    "the action is too long for a record, or not UTF-8");
 		what.decision = "deny";
 		what.input = NULL;
-		len = record_decision(thread, run, &what, record->record,
+		len = words_decision(thread, run, &what, record->record,
 		    sizeof(record->record));
 	}
 	record->record_len = len > 0 ? (size_t)len : 0;

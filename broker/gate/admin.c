@@ -37,7 +37,7 @@ problem_set(struct gate_problem *why, unsigned status, const char *rule,
 }
 
 int
-record_append(struct ledger_port *port, const char *type, const char *run,
+gate_append(struct ledger_port *port, const char *type, const char *run,
     const char *policy, const char *body, int len, bool seal,
     struct ledger_receipt *receipt, struct gate_problem *why)
 {
@@ -200,7 +200,7 @@ reload_record(struct ledger_port *port, const struct rules *before,
 	json_out_str(&out, "after", after->digest);
 	json_out_uint(&out, "bindings", bindings_count(after->bindings));
 	json_out_object_end(&out);
-	return record_append(port, "policy", NULL, before->digest, body,
+	return gate_append(port, "policy", NULL, before->digest, body,
 	    json_out_end(&out), false, &receipt, why);
 }
 
@@ -268,6 +268,22 @@ gate_reload(struct gate *gate, struct ledger_port *port,
 
 /* --- secrets --------------------------------------------------------- */
 
+bool
+gate_secret_take(struct gate *gate, const struct rules *rules,
+    const struct binding *binding, struct secret **secret,
+    struct redact_needles **needles, uint32_t *version)
+{
+	enum secrets_result result = secrets_take(&gate->secrets, gate->vault,
+	    binding, secret, needles, version);
+
+	if (result != SECRETS_STALE)
+		return result == SECRETS_TAKEN;
+	/* Somebody else changed the vault, or other rules came into force. */
+	return secrets_refresh(&gate->secrets, gate->vault,
+	    rules->bindings) == 0 && secrets_take(&gate->secrets, gate->vault,
+	    binding, secret, needles, version) == SECRETS_TAKEN;
+}
+
 static int
 vault_problem(const struct vault_error *error, struct gate_problem *why)
 {
@@ -311,7 +327,7 @@ secret_record(struct gate *gate, struct ledger_port *port, const char *event,
 		json_out_uint(&out, "version", version);
 	json_out_str(&out, "backend", vault_backend(gate->vault));
 	json_out_object_end(&out);
-	return record_append(port, "secret", NULL, gate->rules->digest, body,
+	return gate_append(port, "secret", NULL, gate->rules->digest, body,
 	    json_out_end(&out), false, &receipt, why);
 }
 

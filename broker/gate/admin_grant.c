@@ -4,7 +4,7 @@
 #include "gate/budget.h"
 #include "gate/grant.h"
 #include "gate/input.h"
-#include "gate/record.h"
+#include "gate/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ struct wish {
 	struct policy_decision decision;
 	const char *verdict;		/* for the record */
 	struct gate_problem *why;
+	struct grant_request requests[2];	/* the input points into them */
 	char paths[2 * TARGET_PATH_MAX + 256];
 };
 
@@ -125,9 +126,8 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 static int
 policy_step(struct wish *wish)
 {
-	struct grant_request requests[2];
 	unsigned n = grant_requests(wish->grant, wish->paths,
-	    sizeof(wish->paths), requests);
+	    sizeof(wish->paths), wish->requests);
 	struct policy_decision *out = &wish->decision;
 
 	if (n == 0)
@@ -138,7 +138,7 @@ policy_step(struct wish *wish)
 	wish->input.secret.version = -1;
 	wish->input.budget.requests++;	/* the first of them included */
 	for (unsigned i = 0; i < n; i++)
-		if (ask_policy(wish, &requests[i]) == -1)
+		if (ask_policy(wish, &wish->requests[i]) == -1)
 			return -1;
 	wish->verdict = "allow";
 	if (out->uses > 0 && wish->options->uses > out->uses)
@@ -190,7 +190,7 @@ allow_body(struct wish *wish, char *buf, size_t cap)
 	int len;
 
 	wish->input.grant.id = input_text(grant->id);
-	len = record_input(wish->thread, wish->run, &wish->input, false);
+	len = words_input(wish->thread, wish->run, &wish->input, false);
 	if (len <= 0)
 		return -1;
 	json_out_begin(&out, buf, cap);
@@ -217,22 +217,22 @@ record_refusal(struct wish *wish, struct ledger_port *port, char *buf,
 	const struct gate_problem *why = wish->why;
 	struct ledger_receipt receipt;
 	struct gate_problem failure;
-	struct record_decision what = {
+	struct words_decision what = {
 		.decision = wish->verdict, .rule = why->rule,
 		.reason = why->detail, .remedy = why->remedy,
 		.status = why->status, .kind = "grant", .route = "api",
 		.parent = &wish->run->receipt, .peer = &wish->options->peer,
 		.input = wish->grant != NULL ? &wish->input : NULL };
-	int len = record_decision(wish->thread, wish->run, &what, buf, cap);
+	int len = words_decision(wish->thread, wish->run, &what, buf, cap);
 
 	if (len < 0) {
 		what.input = NULL;
-		len = record_decision(wish->thread, wish->run, &what, buf,
+		len = words_decision(wish->thread, wish->run, &what, buf,
 		    cap);
 	}
 	atomic_fetch_add(&wish->gate->grants_refused, 1);
 	atomic_fetch_add(&wish->run->refused, 1);
-	if (record_append(port, "refusal", wish->run->id, wish->rules->digest,
+	if (gate_append(port, "refusal", wish->run->id, wish->rules->digest,
 	    buf, len, false, &receipt, &failure) == -1)
 		*wish->why = failure;
 }
@@ -305,7 +305,7 @@ issue(struct wish *wish, struct ledger_port *port, char token[GATE_TOKEN_MAX],
 	terms(wish);
 	keyed_mint("g_", 16, grant->id, sizeof(grant->id));
 	keyed_mint(TOKEN_GRANT, 32, token, GATE_TOKEN_MAX);
-	if (record_append(port, "grant", wish->run->id, wish->rules->digest,
+	if (gate_append(port, "grant", wish->run->id, wish->rules->digest,
 	    body, allow_body(wish, body, sizeof(body)), false,
 	    &grant->receipt, wish->why) == -1 || enter(wish, token) == -1) {
 		sodium_memzero(token, GATE_TOKEN_MAX);
@@ -415,7 +415,7 @@ gate_grant_revoke(struct gate *gate, struct ledger_port *port,
 	if (!atomic_exchange(&grant->revoked, true)) {
 		atomic_fetch_add(&gate->grants_revoked, 1);
 		gate_cut(gate, grant->credential.run, grant->binding);
-		rv = record_append(port, "grant", grant->credential.run->id,
+		rv = gate_append(port, "grant", grant->credential.run->id,
 		    rules->digest, body,
 		    revoked_body(grant, body, sizeof(body)), false, &receipt,
 		    why);

@@ -147,7 +147,7 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 		    "close runs that are over");
 		goto fail;
 	}
-	if (!root_ok(options, run, why) || record_append(port, "run", run->id,
+	if (!root_ok(options, run, why) || gate_append(port, "run", run->id,
 	    rules->digest, body, open_body(run, body, sizeof(body)), false,
 	    &run->receipt, why) == -1 || !enter(gate, run, why))
 		goto fail;
@@ -243,10 +243,10 @@ close_records(struct ledger_port *port, struct run *run, const char *digest,
 	struct policy_budget used;
 	char body[1024];
 
-	if (record_append(port, "run", run->id, digest, body,
+	if (gate_append(port, "run", run->id, digest, body,
 	    closed_body(run, body, sizeof(body)), false, &closed, why) == -1)
 		return -1;
-	if (record_append(port, "teardown", run->id, digest, body,
+	if (gate_append(port, "teardown", run->id, digest, body,
 	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,
 	    why) == -1)
 		return -1;

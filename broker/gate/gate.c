@@ -4,7 +4,7 @@
 #include "gate/carried.h"
 #include "gate/impl.h"
 #include "gate/input.h"
-#include "gate/record.h"
+#include "gate/words.h"
 #include "plane/redact.h"
 
 #include <stdio.h>
@@ -115,8 +115,8 @@ secret_step(struct passage *p)
 
 	if (p->carried.binding == NULL)
 		return true;
-	if (!secrets_take(&p->gate->secrets, p->carried.binding, &out->secret,
-	    &out->needles, &out->version))
+	if (!gate_secret_take(p->gate, out->rules, p->carried.binding,
+	    &out->secret, &out->needles, &out->version))
 		return refuse(p, 503, "vault/unavailable",
 		    "the vault has no active version of the binding's secret",
 		    "store it with `countersign secret put` or `secret rotate`");
@@ -234,7 +234,7 @@ static int
 word(struct passage *p, bool with_input)
 {
 	struct gate_verdict *out = p->out;
-	struct record_decision what = {
+	struct words_decision what = {
 		.decision = out->allow ? "allow" : p->decision,
 		.rule = out->rule, .reason = out->reason,
 		.remedy = out->allow ? NULL : out->remedy,
@@ -248,7 +248,7 @@ word(struct passage *p, bool with_input)
 		.tainted = p->carried.tainted,
 	};
 
-	return record_decision(p->thread, p->run, &what, out->record,
+	return words_decision(p->thread, p->run, &what, out->record,
 	    sizeof(out->record));
 }
 
@@ -387,7 +387,7 @@ gate_refuse(struct gate *gate, const struct gate_request *request,
     unsigned status, const char *rule, const char *reason, const char *remedy,
     struct gate_verdict *out)
 {
-	struct record_decision what = { .decision = "deny", .rule = rule,
+	struct words_decision what = { .decision = "deny", .rule = rule,
 	    .reason = reason, .remedy = remedy, .status = status,
 	    .kind = request->kind == GATE_CONNECT ? "connect" : "http",
 	    .route = request->route, .peer = &request->peer,
@@ -399,7 +399,7 @@ gate_refuse(struct gate *gate, const struct gate_request *request,
 	verdict_begin(gate, out);
 	refuse(&p, status, rule, reason, remedy);
 	what.place = request->target;
-	len = record_decision(NULL, NULL, &what, out->record,
+	len = words_decision(NULL, NULL, &what, out->record,
 	    sizeof(out->record));
 	out->record_len = len > 0 ? (size_t)len : 0;
 	tally(&p);
@@ -417,7 +417,7 @@ gate_outcome_record(struct gate *gate, struct run *run,
 		if (verdict->allow)
 			atomic_fetch_sub(&run->in_flight, 1);
 	}
-	return record_outcome(outcome, verdict->grant, buf, cap);
+	return words_outcome(outcome, verdict->grant, buf, cap);
 }
 
 bool

@@ -184,6 +184,11 @@ bool grant_spend(struct grant *grant);
 const char *grant_state(const struct grant *grant);
 void grant_info_fill(struct grant *grant, struct gate_grant_info *out);
 
+/* The secret of a binding as the vault has it now, referenced. */
+bool gate_secret_take(struct gate *gate, const struct rules *rules,
+    const struct binding *binding, struct secret **secret,
+    struct redact_needles **needles, uint32_t *version);
+
 /* Cut to fit, never inside a UTF-8 sequence. */
 void text_copy(char *out, size_t cap, const char *text);
 
@@ -191,7 +196,7 @@ void problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy);
 
 /* Append and wait; a failure becomes a 503. */
-int record_append(struct ledger_port *port, const char *type,
+int gate_append(struct ledger_port *port, const char *type,
     const char *run, const char *policy, const char *body, int len, bool seal,
     struct ledger_receipt *receipt, struct gate_problem *why);
 

@@ -89,7 +89,7 @@ run_open_p(const struct run *run)
 
 /* Placeholder for one binding; 0 also where its secret is not to be had. */
 static int
-allowance_make(struct gate *gate, struct run *run,
+allowance_make(struct gate *gate, const struct rules *rules, struct run *run,
     const struct binding *binding)
 {
 	struct allowance *allowance = &run->allowances[run->n_allowances];
@@ -99,7 +99,7 @@ allowance_make(struct gate *gate, struct run *run,
 	uint32_t version;
 	size_t len;
 
-	if (!secrets_take(&gate->secrets, binding, &secret, &needles,
+	if (!gate_secret_take(gate, rules, binding, &secret, &needles,
 	    &version))
 		return 0;
 	len = placeholder_make(secret_bytes(secret), text, PLACEHOLDER_MAX);
@@ -129,10 +129,9 @@ by_binding(const void *a, const void *b)
 }
 
 static int
-allowances_make(struct gate *gate, struct run *run,
-    const struct bindings *bindings)
+allowances_make(struct gate *gate, const struct rules *rules, struct run *run)
 {
-	size_t n = bindings_count(bindings);
+	size_t n = bindings_count(rules->bindings);
 	struct slice *needles = calloc(n + 1, sizeof(*needles));
 	int rv = -1;
 
@@ -140,7 +139,8 @@ allowances_make(struct gate *gate, struct run *run,
 	if (run->allowances == NULL || needles == NULL)
 		goto out;
 	for (size_t i = 0; i < n; i++)
-		if (allowance_make(gate, run, bindings_at(bindings, i)) == -1)
+		if (allowance_make(gate, rules, run,
+		    bindings_at(rules->bindings, i)) == -1)
 			goto out;
 	qsort(run->allowances, run->n_allowances, sizeof(*run->allowances),
 	    by_binding);
@@ -284,7 +284,7 @@ run_new(struct gate *gate, const struct rules *rules,
 	run->opened_boot_ns = clock_boot_ns();
 	run->limits = parent == NULL ? options->limits :
 	    budget_narrow(&options->limits, &parent->limits);
-	if (allowances_make(gate, run, rules->bindings) == -1) {
+	if (allowances_make(gate, rules, run) == -1) {
 		run_unref(run);
 		return NULL;
 	}

@@ -166,26 +166,34 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	return held != NULL ? 0 : -1;
 }
 
-bool
-secrets_take(struct secrets *secrets, const struct binding *binding,
-    struct secret **secret, struct redact_needles **needles,
-    uint32_t *version)
+enum secrets_result
+secrets_take(struct secrets *secrets, struct vault *vault,
+    const struct binding *binding, struct secret **secret,
+    struct redact_needles **needles, uint32_t *version)
 {
-	const struct held key = { binding->secret, user_of(binding), NULL,
-	    NULL, NULL, 0 };
+	const struct held key = { .name = binding->secret,
+	    .user = user_of(binding) };
+	enum secrets_result result = SECRETS_STALE;
 	const struct held *held = NULL;
+	struct vault_error error;
 
+	if (vault_get(vault, binding->secret, 0, secret, version, &error) !=
+	    VAULT_OK)
+		return SECRETS_NONE;
 	pthread_rwlock_rdlock(&secrets->lock);
 	if (secrets->n > 0)
 		held = bsearch(&key, secrets->held, secrets->n, sizeof(*held),
 		    held_order);
-	if (held != NULL) {
-		*secret = secret_ref(held->secret);
+	if (held != NULL && held->version == *version) {
 		*needles = redact_needles_ref(held->needles);
-		*version = held->version;
+		result = SECRETS_TAKEN;
 	}
 	pthread_rwlock_unlock(&secrets->lock);
-	return held != NULL;
+	if (result != SECRETS_TAKEN) {
+		secret_unref(*secret);
+		*secret = NULL;
+	}
+	return result;
 }
 
 const struct sieve *

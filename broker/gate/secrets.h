@@ -33,10 +33,12 @@ void secrets_clear(struct secrets *secrets);
 int secrets_refresh(struct secrets *secrets, struct vault *vault,
     const struct bindings *bindings);
 
-/* For one binding, referenced.  False where there is none. */
-bool secrets_take(struct secrets *secrets, const struct binding *binding,
-    struct secret **secret, struct redact_needles **needles,
-    uint32_t *version);
+/* For one binding, referenced.  The vault has the last word: where it has
+ * another version by now, or none, the snapshot is stale. */
+enum secrets_result { SECRETS_TAKEN, SECRETS_NONE, SECRETS_STALE };
+enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
+    const struct binding *binding, struct secret **secret,
+    struct redact_needles **needles, uint32_t *version);
 
 /* The sieve over all of them, held still until secrets_let_go; may be NULL. */
 const struct sieve *secrets_hold(struct secrets *secrets);

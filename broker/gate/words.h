@@ -4,14 +4,14 @@
  * which something of ours was found) or names a person goes in as a keyed
  * digest only.
  */
-#ifndef BROKER_GATE_RECORD_H
-#define BROKER_GATE_RECORD_H
+#ifndef BROKER_GATE_WORDS_H
+#define BROKER_GATE_WORDS_H
 
 #include "gate/impl.h"
 #include "ledger/json_out.h"
 
 /* What decisions of all kinds have in common; NULL or 0: not there. */
-struct record_decision {
+struct words_decision {
 	const char *decision;		/* "allow", "deny", "ask" */
 	const char *rule, *reason, *remedy;
 	unsigned status;		/* of a refusal */
@@ -27,16 +27,16 @@ struct record_decision {
 
 /* The input with its query, arguments, principal and, where tainted, its path
  * and host replaced, into thread->input.  Its length, or -1. */
-int record_input(struct gate_thread *thread, const struct run *run,
+int words_input(struct gate_thread *thread, const struct run *run,
     const struct policy_input *input, bool tainted);
 
 /* The body; -1 where it does not fit or the input is not valid UTF-8. */
 /* thread and run may be NULL where there is no input. */
-int record_decision(struct gate_thread *thread, const struct run *run,
-    const struct record_decision *what, char *buf, size_t cap);
+int words_decision(struct gate_thread *thread, const struct run *run,
+    const struct words_decision *what, char *buf, size_t cap);
 
 /* What became of an allowed request. */
-int record_outcome(const struct gate_outcome *outcome, const char *grant,
+int words_outcome(const struct gate_outcome *outcome, const char *grant,
     char *buf, size_t cap);
 
 #endif

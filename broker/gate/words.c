@@ -1,4 +1,4 @@
-#include "gate/record.h"
+#include "gate/words.h"
 
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ marked_json(const uint8_t *key, struct policy_str text,
 }
 
 int
-record_input(struct gate_thread *thread, const struct run *run,
+words_input(struct gate_thread *thread, const struct run *run,
     const struct policy_input *input, bool tainted)
 {
 	const struct keyed *keyed = thread->gate->keyed;
@@ -86,8 +86,8 @@ place_out(struct json_out *out, const struct target *place)
 }
 
 int
-record_decision(struct gate_thread *thread, const struct run *run,
-    const struct record_decision *what, char *buf, size_t cap)
+words_decision(struct gate_thread *thread, const struct run *run,
+    const struct words_decision *what, char *buf, size_t cap)
 {
 	struct json_out out;
 	int len;
@@ -109,7 +109,7 @@ record_decision(struct gate_thread *thread, const struct run *run,
 	peer_out(&out, what->peer);
 	place_out(&out, what->place);
 	if (what->input != NULL) {
-		len = record_input(thread, run, what->input, what->tainted);
+		len = words_input(thread, run, what->input, what->tainted);
 		if (len <= 0)
 			return -1;
 		json_out_raw(&out, "input", thread->input, (size_t)len);
@@ -119,7 +119,7 @@ record_decision(struct gate_thread *thread, const struct run *run,
 }
 
 int
-record_outcome(const struct gate_outcome *outcome, const char *grant,
+words_outcome(const struct gate_outcome *outcome, const char *grant,
     char *buf, size_t cap)
 {
 	struct json_out out;

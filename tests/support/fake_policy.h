@@ -1,0 +1,132 @@
+/*
+ * A policy for tests of what stands on it: it allows everything, unless the
+ * test's function says otherwise, and its data document is the test's text.
+ * Include it in one source of a test program; it takes the place of libpolicy.
+ */
+#ifndef TESTS_FAKE_POLICY_H
+#define TESTS_FAKE_POLICY_H
+
+#include "ledger/json_out.h"
+#include "policy/policy.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct policy_pack {
+	atomic_uint refs;
+	char *data;
+	char digest[POLICY_DIGEST_LEN + 1];
+};
+
+struct policy_scratch {
+	char nothing;
+};
+
+static const char *fake_data = "{}";	/* what the next load finds; NULL: a bad pack */
+static void (*fake_decide)(const struct policy_input *, struct policy_decision *);
+
+struct policy_pack *
+policy_pack_load(const char *path, char *err, size_t err_len)
+{
+	struct policy_pack *pack;
+	unsigned sum = 0;
+
+	if (fake_data == NULL) {
+		snprintf(err, err_len, "plan.json: line 1: not a plan");
+		return NULL;
+	}
+	pack = calloc(1, sizeof(*pack));
+	if (pack == NULL)
+		abort();
+	atomic_init(&pack->refs, 1);
+	pack->data = strdup(fake_data);
+	for (const char *at = fake_data; *at != '\0'; at++)
+		sum = sum * 31 + (unsigned char)*at;
+	snprintf(pack->digest, sizeof(pack->digest), "sha256:%064x", sum);
+	return pack;
+}
+
+struct policy_pack *
+policy_pack_ref(struct policy_pack *pack)
+{
+	atomic_fetch_add(&pack->refs, 1);
+	return pack;
+}
+
+void
+policy_pack_unref(struct policy_pack *pack)
+{
+	if (pack != NULL && atomic_fetch_sub(&pack->refs, 1) == 1) {
+		free(pack->data);
+		free(pack);
+	}
+}
+
+const char *
+policy_pack_digest(const struct policy_pack *pack)
+{
+	return pack->digest;
+}
+
+const char *
+policy_pack_data(const struct policy_pack *pack, size_t *len)
+{
+	*len = strlen(pack->data);
+	return pack->data;
+}
+
+struct policy_scratch *
+policy_scratch_new(void)
+{
+	return calloc(1, sizeof(struct policy_scratch));
+}
+
+void
+policy_scratch_free(struct policy_scratch *scratch)
+{
+	free(scratch);
+}
+
+void
+policy_decide(const struct policy_pack *pack, struct policy_scratch *scratch,
+    const struct policy_input *input, struct policy_decision *out)
+{
+	*out = (struct policy_decision){ .verdict = POLICY_ALLOW,
+	    .redact = true, .max_bytes = -1, .cost = -1, .ttl_s = -1,
+	    .uses = -1 };
+	snprintf(out->rule, sizeof(out->rule), "fake/allow");
+	snprintf(out->reason, sizeof(out->reason), "the test allows it");
+	if (fake_decide != NULL)
+		fake_decide(input, out);
+}
+
+int
+policy_input_json(const struct policy_input *input, char *buf, size_t cap)
+{
+	const struct { const char *name; struct policy_str text; } texts[] = {
+		{ "run", input->run.id }, { "principal", input->run.principal },
+		{ "kind", input->action.kind }, { "verb", input->action.verb },
+		{ "name", input->action.name }, { "host", input->target.host },
+		{ "path", input->target.path }, { "query", input->target.query },
+		{ "secret", input->secret.name }, { "binding", input->secret.binding },
+		{ "grant", input->grant.id },
+	};
+	struct json_out out;
+
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (texts[i].text.p != NULL)
+			json_out_strn(&out, texts[i].name, texts[i].text.p,
+			    texts[i].text.n);
+	if (input->action.args.p != NULL)
+		json_out_raw(&out, "args", input->action.args.p,
+		    input->action.args.n);
+	json_out_int(&out, "requests", input->budget.requests);
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+#endif
