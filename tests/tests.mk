@@ -32,8 +32,12 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
 
+# Where people look for it.
+$(BUILD)/tests/policy_conformance: $(BUILD)/tests/tools/policy_conformance
+	ln -f $< $@
+
 .PHONY: check unit scenario fuzz-replay check-one test-bins
-test-bins: $(BINS) $(UNIT_BINS) $(FUZZ_BINS) $(TOOL_BINS)
+test-bins: $(BINS) $(UNIT_BINS) $(FUZZ_BINS) $(TOOL_BINS) $(BUILD)/tests/policy_conformance
 
 unit: $(UNIT_BINS)
 	tests/run --build $(BUILD) $(UNIT_BINS)

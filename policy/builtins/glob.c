@@ -1,0 +1,98 @@
+#include <string.h>
+
+#include "policy/builtin.h"
+#include "policy/regex/glob.h"
+#include "policy/utf8.h"
+
+#define DELIMITERS_MAX 32
+
+/* null: none; []: the dot; else one-character strings. */
+static bool
+delimiters(struct eval *eval, const struct value *v, uint32_t *out,
+    uint32_t *n)
+{
+	size_t used;
+	uint32_t i;
+
+	*n = 0;
+	if (v->kind == VALUE_NULL)
+		return true;
+	if (v->kind != VALUE_ARRAY) {
+		eval_type_error(eval, 2, "array, null", v);
+		return false;
+	}
+	if (v->col.n == 0)
+		out[(*n)++] = '.';
+	for (i = 0; i < v->col.n; i++) {
+		const struct value *d = v->col.items[i];
+
+		if (d->kind != VALUE_STRING || d->str.n == 0 ||
+		    i == DELIMITERS_MAX) {
+			eval_error(eval, "operand 2 must be an array of "
+			    "single characters");
+			return false;
+		}
+		out[(*n)++] = utf8_decode(d->str.p, d->str.n, &used);
+		if (used != d->str.n) {
+			eval_error(eval, "operand 2 must be an array of "
+			    "single characters");
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool
+plain(const struct value *pattern)
+{
+	size_t i;
+
+	for (i = 0; i < pattern->str.n; i++)
+		if (strchr("*?[{\\", pattern->str.p[i]) != NULL)
+			return false;
+	return true;
+}
+
+static const struct value *
+call_match(struct eval *eval, const struct value *const *args)
+{
+	struct prog prog = { .arena = eval->arena };
+	uint32_t delims[DELIMITERS_MAX + 1], n;
+	const char *why = NULL;
+
+	if (!builtin_want(eval, args, 0, VALUE_STRING) ||
+	    !delimiters(eval, args[1], delims, &n) ||
+	    !builtin_want(eval, args, 2, VALUE_STRING))
+		return NULL;
+	if (plain(args[0]))
+		return value_bool(value_compare(eval->arena, args[0],
+		    args[2]) == 0);
+	if (!glob_compile(&prog, args[0]->str.p, args[0]->str.n, delims, n,
+	    &why))
+		return eval_error(eval, "%s", why);
+	return value_bool(prog_run(eval->arena, &prog, args[2]->str.p,
+	    args[2]->str.n, 0, true, NULL));
+}
+
+static const struct value *
+call_quote_meta(struct eval *eval, const struct value *const *args)
+{
+	struct buf out = { .arena = eval->arena };
+	size_t i;
+
+	if (!builtin_want(eval, args, 0, VALUE_STRING))
+		return NULL;
+	for (i = 0; i < args[0]->str.n; i++) {
+		if (args[0]->str.p[i] != '\0' &&
+		    strchr("*?\\[]{}", args[0]->str.p[i]) != NULL)
+			buf_putc(&out, '\\');
+		buf_putc(&out, args[0]->str.p[i]);
+	}
+	return buf_value(&out);
+}
+
+const struct builtin builtins_glob[] = {
+	{ "glob.match", 3, 3, call_match },
+	{ "glob.quote_meta", 1, 1, call_quote_meta },
+	{ NULL, 0, 0, NULL }
+};

@@ -1,0 +1,90 @@
+#include "policy/builtin.h"
+
+static const struct value *
+call_is_number(struct eval *eval, const struct value *const *args)
+{
+	return value_bool(args[0]->kind == VALUE_NUMBER);
+}
+
+static const struct value *
+call_is_string(struct eval *eval, const struct value *const *args)
+{
+	return value_bool(args[0]->kind == VALUE_STRING);
+}
+
+static const struct value *
+call_is_boolean(struct eval *eval, const struct value *const *args)
+{
+	return value_bool(args[0]->kind == VALUE_BOOL);
+}
+
+static const struct value *
+call_is_array(struct eval *eval, const struct value *const *args)
+{
+	return value_bool(args[0]->kind == VALUE_ARRAY);
+}
+
+static const struct value *
+call_is_object(struct eval *eval, const struct value *const *args)
+{
+	return value_bool(args[0]->kind == VALUE_OBJECT);
+}
+
+static const struct value *
+call_is_set(struct eval *eval, const struct value *const *args)
+{
+	return value_bool(args[0]->kind == VALUE_SET);
+}
+
+static const struct value *
+call_is_null(struct eval *eval, const struct value *const *args)
+{
+	return value_bool(args[0]->kind == VALUE_NULL);
+}
+
+static const struct value *
+call_type_name(struct eval *eval, const struct value *const *args)
+{
+	return value_text(eval->arena, value_type_name(args[0]));
+}
+
+static const struct value *
+number_from_text(struct eval *eval, const struct value *v)
+{
+	size_t n = num_scan(v->str.p, v->str.n);
+
+	if (n != v->str.n || n == 0)
+		return eval_error(eval, "invalid syntax");
+	return value_number(eval->arena, v->str.p, n);
+}
+
+static const struct value *
+call_to_number(struct eval *eval, const struct value *const *args)
+{
+	switch ((enum value_kind)args[0]->kind) {
+	case VALUE_NULL:
+		return value_int(eval->arena, 0);
+	case VALUE_BOOL:
+		return value_int(eval->arena, args[0]->truth);
+	case VALUE_NUMBER:
+		return args[0];
+	case VALUE_STRING:
+		return number_from_text(eval, args[0]);
+	default:
+		return eval_type_error(eval, 1, "null, boolean, number, string",
+		    args[0]);
+	}
+}
+
+const struct builtin builtins_type[] = {
+	{ "is_number", 1, 1, call_is_number },
+	{ "is_string", 1, 1, call_is_string },
+	{ "is_boolean", 1, 1, call_is_boolean },
+	{ "is_array", 1, 1, call_is_array },
+	{ "is_object", 1, 1, call_is_object },
+	{ "is_set", 1, 1, call_is_set },
+	{ "is_null", 1, 1, call_is_null },
+	{ "type_name", 1, 1, call_type_name },
+	{ "to_number", 1, 1, call_to_number },
+	{ NULL, 0, 0, NULL }
+};

@@ -1,0 +1,247 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "policy/pack.h"
+
+/* Loading needs more room than the text: small values of 32 bytes each. */
+#define LOAD_FACTOR 48
+#define LOAD_FLOOR ((size_t)16 * 1024 * 1024)
+#define LOAD_STEPS ((uint64_t)1 << 40)
+
+static const struct value_json_limits manifest_limits = { .depth = 64 };
+
+static const struct value *
+parse(struct policy_pack *pack, const struct pack_file *file,
+    const struct value_json_limits *limits, char *err, size_t err_len)
+{
+	char why[200] = "";
+	const struct value *v;
+
+	v = value_from_json(&pack->arena, file->bytes, file->len, limits, why,
+	    sizeof(why));
+	if (v == NULL)
+		snprintf(err, err_len, "%s: %s", file->path, why);
+	else if (v->kind != VALUE_OBJECT) {
+		snprintf(err, err_len, "%s: not a JSON object", file->path);
+		v = NULL;
+	}
+	return v;
+}
+
+static bool
+is_data(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return strcmp(name != NULL ? name + 1 : path, "data.json") == 0;
+}
+
+/* Put a/b/data.json under a.b of the document; no two may say the same. */
+static bool
+graft(struct policy_pack *pack, struct value *at, const char *path,
+    const struct value *tree, char *err, size_t err_len)
+{
+	struct arena *arena = &pack->arena;
+	const char *slash = strchr(path, '/');
+	const struct value *key, *inner;
+	struct value *fresh;
+	uint32_t i;
+
+	if (slash != NULL) {
+		key = value_string_copy(arena, path, (size_t)(slash - path));
+		inner = value_get(arena, at, key);
+		if (inner == NULL) {
+			fresh = value_object(arena, 1);
+			value_put(arena, at, key, fresh);
+			inner = fresh;
+		}
+		if (inner->kind == VALUE_OBJECT)
+			return graft(pack, (struct value *)(uintptr_t)inner,
+			    slash + 1, tree, err, err_len);
+		snprintf(err, err_len, "%s: conflicts with another data.json",
+		    path);
+		return false;
+	}
+	for (i = 0; i < tree->col.n; i++) {
+		key = value_key_at(tree, i);
+		if (value_get(arena, at, key) != NULL) {
+			snprintf(err, err_len, "%s: %.*s stands in another "
+			    "data.json, too", path, (int)(key->str.n < 80 ?
+			    key->str.n : 80), key->str.p);
+			return false;
+		}
+		value_put(arena, at, key, value_at(tree, i));
+	}
+	return true;
+}
+
+static bool
+load_data(struct policy_pack *pack, char *err, size_t err_len)
+{
+	struct value *root = value_object(&pack->arena, 0);
+	struct buf text = { .arena = &pack->arena };
+	const struct value *tree;
+	size_t i;
+
+	for (i = 0; i < pack->files.n; i++) {
+		const struct pack_file *file = &pack->files.file[i];
+
+		if (!is_data(file->path))
+			continue;
+		tree = parse(pack, file, &value_json_strict, err, err_len);
+		if (tree == NULL)
+			return false;
+		value_sort(&pack->arena, tree);
+		if (!graft(pack, root, file->path, tree, err, err_len))
+			return false;
+	}
+	value_freeze(&pack->arena, root);
+	pack->data = root;
+	value_to_json(&text, root, 0);
+	buf_putc(&text, '\0');
+	pack->data_text = text.p;
+	pack->data_len = text.n - 1;
+	return true;
+}
+
+static bool
+load_plan(struct policy_pack *pack, char *err, size_t err_len)
+{
+	const struct pack_file *file = pack_files_find(&pack->files,
+	    "plan.json");
+	char why[300] = "";
+
+	if (file == NULL) {
+		snprintf(err, err_len, "plan.json: missing; make it with "
+		    "`opa build -t plan -e %s`", PACK_ENTRY);
+		return false;
+	}
+	pack->plan = plan_load(&pack->arena, file->bytes, file->len, why,
+	    sizeof(why));
+	if (pack->plan == NULL) {
+		snprintf(err, err_len, "plan.json: %s", why);
+		return false;
+	}
+	pack->entry = plan_entry(pack->plan, PACK_ENTRY);
+	return true;
+}
+
+static bool
+load_manifest(struct policy_pack *pack, char *err, size_t err_len)
+{
+	const struct pack_file *file = pack_files_find(&pack->files,
+	    ".manifest");
+
+	if (file == NULL)
+		return true;
+	pack->manifest = parse(pack, file, &manifest_limits, err, err_len);
+	if (pack->manifest == NULL)
+		return false;
+	value_freeze(&pack->arena, pack->manifest);
+	return true;
+}
+
+static bool
+load(struct policy_pack *pack, char *err, size_t err_len)
+{
+	jmp_buf here;
+	bool ok = false;
+
+	if (setjmp(here) == 0) {
+		pack->arena.armed = &here;
+		ok = load_manifest(pack, err, err_len) &&
+		    load_plan(pack, err, err_len) &&
+		    load_data(pack, err, err_len);
+	} else {
+		snprintf(err, err_len, "loading: %s", pack->arena.message);
+		ok = false;
+	}
+	pack->arena.armed = NULL;
+	return ok;
+}
+
+struct policy_pack *
+pack_from_files(struct pack_files *files, char *err, size_t err_len)
+{
+	struct policy_pack *pack = calloc(1, sizeof(*pack));
+	size_t max = files->total > SIZE_MAX / 2 / LOAD_FACTOR ? SIZE_MAX / 2 :
+	    files->total * LOAD_FACTOR + LOAD_FLOOR;
+
+	if (pack == NULL || arena_init(&pack->arena, 64 * 1024, max,
+	    LOAD_STEPS) != 0) {
+		snprintf(err, err_len, "out of memory");
+		pack_files_free(files);
+		free(pack);
+		return NULL;
+	}
+	atomic_init(&pack->references, 1);
+	pack->files = *files;
+	memset(files, 0, sizeof(*files));
+	pack_files_sort(&pack->files);
+	pack_files_digest(&pack->files, pack->digest);
+	if (pack->digest[0] == '\0') {
+		snprintf(err, err_len, "cannot compute the digest");
+	} else if (load(pack, err, err_len)) {
+		return pack;
+	}
+	policy_pack_unref(pack);
+	return NULL;
+}
+
+struct policy_pack *
+policy_pack_load(const char *path, char *err, size_t err_len)
+{
+	struct pack_files files = { 0 };
+	struct stat st;
+
+	if (stat(path, &st) != 0) {
+		snprintf(err, err_len, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		snprintf(err, err_len, "%s: not a directory", path);
+		return NULL;
+	}
+	if (pack_files_read_dir(&files, path, err, err_len) != 0) {
+		pack_files_free(&files);
+		return NULL;
+	}
+	return pack_from_files(&files, err, err_len);
+}
+
+struct policy_pack *
+policy_pack_ref(struct policy_pack *pack)
+{
+	if (pack != NULL)
+		atomic_fetch_add_explicit(&pack->references, 1,
+		    memory_order_relaxed);
+	return pack;
+}
+
+void
+policy_pack_unref(struct policy_pack *pack)
+{
+	if (pack == NULL || atomic_fetch_sub_explicit(&pack->references, 1,
+	    memory_order_acq_rel) != 1)
+		return;
+	arena_release(&pack->arena);
+	pack_files_free(&pack->files);
+	free(pack);
+}
+
+const char *
+policy_pack_digest(const struct policy_pack *pack)
+{
+	return pack->digest;
+}
+
+const char *
+policy_pack_data(const struct policy_pack *pack, size_t *len)
+{
+	if (len != NULL)
+		*len = pack->data_len;
+	return pack->data_text;
+}

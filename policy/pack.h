@@ -1,0 +1,79 @@
+/*
+ * Packs inside policy/: what policy.h keeps opaque.
+ */
+#ifndef POLICY_PACK_H
+#define POLICY_PACK_H
+
+#include <stdatomic.h>
+
+#include "policy/eval.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
+
+#define PACK_ENTRY "countersign/decision"
+
+#define PACK_FILE_MAX ((size_t)256 * 1024 * 1024)
+#define PACK_FILES_MAX 4096
+#define PACK_PATH_MAX 512
+#define PACK_DEPTH_MAX 16
+
+struct pack_file {
+	char *path;		/* relative, '/' between parts, no leading one */
+	char *bytes;		/* len bytes and a 0 */
+	size_t len;
+};
+
+/* The files of a pack as they were read, sorted by path. */
+struct pack_files {
+	struct pack_file *file;
+	size_t n, cap;
+	size_t total;		/* bytes */
+};
+
+struct policy_pack {
+	atomic_uint references;
+	struct arena arena;	/* plan and data */
+	struct pack_files files;
+	const struct plan *plan;
+	const struct plan_func *entry;	/* of decisions; NULL: none */
+	const struct value *data, *manifest;
+	char *data_text;	/* the document as JSON */
+	size_t data_len;
+	char digest[POLICY_DIGEST_LEN + 1];
+};
+
+int pack_files_read_dir(struct pack_files *files, const char *dir, char *err,
+    size_t err_len);
+/* Takes the bytes over (malloc), also on failure. */
+int pack_files_add(struct pack_files *files, const char *path, char *bytes,
+    size_t len, char *err, size_t err_len);
+void pack_files_sort(struct pack_files *files);
+const struct pack_file *pack_files_find(const struct pack_files *files,
+    const char *path);
+void pack_files_digest(const struct pack_files *files,
+    char digest[POLICY_DIGEST_LEN + 1]);
+void pack_files_free(struct pack_files *files);
+
+/* From files that were read (and verified) before; takes them over. */
+struct policy_pack *pack_from_files(struct pack_files *files, char *err,
+    size_t err_len);
+
+/* The input document.  NULL (with a message) where text is not UTF-8 or the
+ * embedded JSON is not JSON.  The arena must be armed. */
+const struct value *input_document(struct arena *arena,
+    const struct policy_input *input, char *err, size_t err_len);
+
+struct policy_scratch {
+	struct arena arena;
+};
+
+/* Limits of one decision. */
+#define DECISION_ARENA_FIRST ((size_t)256 * 1024)
+#define DECISION_ARENA_MAX ((size_t)32 * 1024 * 1024)
+#define DECISION_STEPS_MAX 1000000
+
+/* What the policy answered, taken apart; everything odd is a denial. */
+void decision_from_value(struct arena *arena, const struct value *result,
+    struct policy_decision *out);
+
+#endif

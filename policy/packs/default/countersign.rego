@@ -1,0 +1,387 @@
+# The default pack: what a run may do, judged from data.json.
+#
+# Every answer carries the rule that gave it and a reason for people. What most
+# people change is data (see DATA.md); change these rules when data is not
+# enough, and recompile:
+#
+#	opa build -t plan -e countersign/decision .
+#
+# Rules that depend on data alone (the indexes at the end) are evaluated once,
+# when the pack is loaded.
+package countersign
+
+# METADATA
+# entrypoint: true
+decision := refusal if {
+	refusal := delegation_refusal
+} else := refusal if {
+	refusal := budget_refusal
+} else := answer
+
+answer := http_answer if {
+	input.action.kind == "http"
+} else := tunnel_answer if {
+	input.action.kind in {"connect", "egress"}
+} else := grant_answer if {
+	input.action.kind == "credential"
+} else := tool_answer if {
+	input.action.kind == "tool"
+} else := file_answer if {
+	input.action.kind == "file"
+} else := dns_answer if {
+	input.action.kind == "dns"
+} else := allow("budget/ok", "within the limits of the run") if {
+	input.action.kind == "budget"
+} else := deny("action/kind", sprintf("no rule knows the action kind %q", [object.get(input, ["action", "kind"], "")]))
+
+# --- requests -----------------------------------------------------------
+
+# With a credential the binding must cover everything about the request.
+http_answer := binding_refusal(input.secret.binding) if {
+	input.secret.binding
+} else := allow_request(
+	"binding/allow",
+	sprintf("binding %s allows %s %s", [input.secret.binding, method, path]),
+) if {
+	input.secret.binding
+} else := allow_request(
+	"bound-host/allow",
+	sprintf("a binding of %s allows %s %s", [host, method, path]),
+) if {
+	# Without one, a host that somebody bound is still judged by its bindings.
+	some id in bound_here
+	rule_covers(id)
+} else := deny(
+	"bound-host/path",
+	sprintf("no binding of %s allows %s %s", [host, method, path]),
+) if {
+	count(bound_here) > 0
+} else := allow_request("egress/allow", sprintf("data.egress.allow has %s", [authority])) if {
+	egress_allowed
+} else := deny(
+	"egress/default",
+	sprintf("%s has no binding and is not in data.egress.allow", [authority]),
+)
+
+tunnel_answer := deny(
+	"egress/bound",
+	sprintf("%s has a binding: its requests are inspected, never tunnelled", [authority]),
+) if {
+	count(bound_here) > 0
+} else := allow_request("egress/allow", sprintf("data.egress.allow has %s", [authority])) if {
+	egress_allowed
+} else := deny(
+	"egress/default",
+	sprintf("%s has no binding and is not in data.egress.allow", [authority]),
+)
+
+# Leave to use a secret later: the same rules, now.
+grant_answer := binding_refusal(input.secret.binding) if {
+	input.secret.binding
+} else := {
+	"decision": "allow",
+	"rule": "grant/allow",
+	"reason": sprintf("binding %s allows %s %s", [input.secret.binding, method, path]),
+	"obligations": [
+		{"ttl_s": grant_ttl_s},
+		{"uses": grant_uses},
+	],
+} if {
+	input.secret.binding
+} else := deny("grant/binding", "a grant needs a binding, and none was named")
+
+default grant_ttl_s := 300
+
+grant_ttl_s := data.grant.ttl_s
+
+default grant_uses := 1
+
+grant_uses := data.grant.uses
+
+binding_refusal(id) := deny("binding/unknown", sprintf("there is no binding %s", [id])) if {
+	not data.bindings[id]
+} else := deny(
+	"binding/host",
+	sprintf("binding %s covers %s, not %s", [id, concat(", ", data.bindings[id].hosts), host]),
+) if {
+	not host in data.bindings[id].hosts
+} else := deny(
+	"binding/scheme",
+	sprintf("binding %s is for %s, not %s", [id, scheme_of(id), scheme]),
+) if {
+	scheme_of(id) != scheme
+} else := deny(
+	"binding/port",
+	sprintf("binding %s is for port %d, not %d", [id, port_of(id), port]),
+) if {
+	port_of(id) != port
+} else := deny(
+	"binding/secret",
+	sprintf("binding %s is for the secret %s, not %s", [id, data.bindings[id].secret, input.secret.name]),
+) if {
+	input.secret.name != data.bindings[id].secret
+} else := deny(
+	"binding/method",
+	sprintf("binding %s allows no %s requests", [id, method]),
+) if {
+	not method_covered(id)
+} else := deny(
+	"binding/path",
+	sprintf("binding %s does not allow %s %s", [id, method, path]),
+) if {
+	not rule_covers(id)
+}
+
+scheme_of(id) := object.get(data.bindings[id], "scheme", "https")
+
+port_of(id) := object.get(data.bindings[id], "port", default_port[scheme_of(id)])
+
+default_port := {"https": 443, "http": 80}
+
+method_covered(id) if {
+	some rule in allow_rules[id]
+	rule.method in methods
+}
+
+method_covered(id) if discovery_covered(id)
+
+rule_covers(id) if {
+	some rule in allow_rules[id]
+	rule.method in methods
+	glob.match(rule.path, ["/"], path)
+}
+
+rule_covers(id) if discovery_covered(id)
+
+# A grant for a method on the whole binding: each use is judged by itself.
+rule_covers(id) if {
+	input.action.kind == "credential"
+	not input.target.path
+	method_covered(id)
+}
+
+# git asks for GET .../info/refs?service=X before POST .../X: who may do the
+# one may do the other.
+discovery_covered(id) if {
+	method == "GET"
+	endswith(path, "/info/refs")
+	some service in {"git-receive-pack", "git-upload-pack"}
+	input.target.query == concat("", ["service=", service])
+	some rule in allow_rules[id]
+	rule.method in {"POST", "*"}
+	glob.match(rule.path, ["/"], concat("", [trim_suffix(path, "info/refs"), service]))
+}
+
+# The methods of rules that cover this request. GET covers HEAD.
+methods := {"GET", "HEAD", "*"} if {
+	method == "HEAD"
+} else := {method, "*"}
+
+# Requests carry the method as verb; grants name it, as "http:POST" or "POST".
+method := trim_prefix(input.action.name, "http:") if {
+	input.action.kind == "credential"
+	input.action.verb == "use"
+	input.action.name
+} else := trim_prefix(input.action.verb, "http:")
+
+host := object.get(input, ["target", "host"], "")
+
+scheme := object.get(input, ["target", "scheme"], "https")
+
+path := object.get(input, ["target", "path"], "")
+
+port := input.target.port
+
+port := default_port[scheme] if {
+	not input.target.port
+}
+
+authority := sprintf("%s:%d", [host, port])
+
+# The bindings that cover scheme, host and port.
+bound_here contains id if {
+	some id in bindings_by_host[host]
+	scheme_of(id) == scheme
+	port_of(id) == port
+}
+
+egress_allowed if authority in egress_exact
+
+egress_allowed if {
+	some pattern in egress_globs
+	glob.match(pattern, ["."], authority)
+}
+
+# --- tools, files, names ------------------------------------------------
+
+tool := object.get(input, ["action", "name"], "")
+
+# A list names tools, or a tool and its command: "Bash(rm *)".
+tool_subjects := {tool, sprintf("%s(%s)", [tool, input.action.args.command])} if {
+	is_string(input.action.args.command)
+} else := {tool}
+
+first_listed(list) := [pattern |
+	some pattern in data.tools[list]
+	some subject in tool_subjects
+	glob.match(pattern, null, subject)
+][0]
+
+tool_answer := deny("tools/deny", sprintf("data.tools.deny has %s", [first_listed("deny")])) if {
+	first_listed("deny")
+} else := {
+	"decision": "ask",
+	"rule": "tools/ask",
+	"reason": sprintf("data.tools.ask has %s: a person must agree", [first_listed("ask")]),
+	"obligations": [],
+} if {
+	first_listed("ask")
+} else := allow("tools/allow", sprintf("the tool %s is on no list", [tool]))
+
+file_path := object.get(input, ["target", "path"], object.get(input, ["action", "name"], ""))
+
+file_list := "read" if {
+	input.action.verb == "read"
+} else := "write"
+
+file_answer := deny("files/path", sprintf("%q is not an absolute path without . and ..", [file_path])) if {
+	not plain_path(file_path)
+} else := allow(
+	sprintf("files/%s", [file_list]),
+	sprintf("data.files.%s covers %s", [file_list, file_path]),
+) if {
+	some pattern in data.files[file_list]
+	glob.match(pattern, ["/"], file_path)
+} else := deny(
+	sprintf("files/%s", [file_list]),
+	sprintf("%s is not covered by data.files.%s", [file_path, file_list]),
+)
+
+plain_path(name) if {
+	startswith(name, "/")
+	not contains(name, "/../")
+	not contains(name, "/./")
+	not contains(name, "//")
+	not endswith(name, "/..")
+	not endswith(name, "/.")
+}
+
+dns_name := trim_suffix(lower(object.get(input, ["target", "host"], object.get(input, ["action", "name"], ""))), ".")
+
+# What may be reached may be resolved.
+dns_answer := allow("dns/bound", sprintf("%s has a binding", [dns_name])) if {
+	bindings_by_host[dns_name]
+} else := allow("dns/allow", sprintf("data.dns.allow has %s", [pattern])) if {
+	some pattern in data.dns.allow
+	glob.match(pattern, ["."], dns_name)
+} else := allow("dns/egress", sprintf("data.egress.allow has %s", [pattern])) if {
+	some pattern in egress_hosts
+	glob.match(pattern, ["."], dns_name)
+} else := deny("dns/default", sprintf("%s is in none of data.dns.allow, data.egress.allow and the bindings", [dns_name]))
+
+# --- budgets ------------------------------------------------------------
+
+# The run's own limit stands before the pack's; no limit at all is none.
+limit(name) := input.limits[name] if {
+	input.limits[name]
+} else := data.limits[name]
+
+budget_refusal := over("requests", "requests") if {
+	input.budget.requests > limit("requests")
+} else := over("bytes_out", "bytes sent") if {
+	input.budget.bytes_out > limit("bytes_out")
+} else := over("wall_ms", "milliseconds since the run was opened") if {
+	input.budget.wall_ms > limit("wall_ms")
+} else := over("cost", "units of cost") if {
+	input.budget.cost > limit("cost")
+}
+
+over(name, what) := deny(
+	sprintf("budget/%s", [name]),
+	sprintf("%v %s are more than the limit of %v", [input.budget[name], what, limit(name)]),
+)
+
+bytes_left := [{"max_bytes": limit("bytes_out") - input.budget.bytes_out}] if {
+	limit("bytes_out") >= input.budget.bytes_out
+} else := []
+
+# --- delegation ---------------------------------------------------------
+
+# {"chain": [{"principal": P, "scopes": [S]}], "scopes": [S], "expires": seconds}
+# A scope is "*", "<binding>", "<binding>:<METHOD>", "tool:<name>", "<kind>".
+delegation_refusal := deny("delegation/expired", "the delegation has expired") if {
+	input.delegation.expires * 1000000000 <= input.now_ns
+} else := deny(
+	"delegation/widened",
+	sprintf("the delegation by %v gives more than it has", [input.delegation.chain[i].principal]),
+) if {
+	some i, link in input.delegation.chain
+	some scope in next_scopes(i)
+	not covered_by(scope, link.scopes)
+} else := deny(
+	"delegation/scope",
+	sprintf("the delegation's scopes do not cover %s", [wanted_scope]),
+) if {
+	input.delegation
+	not covered_by(wanted_scope, object.get(input.delegation, "scopes", []))
+}
+
+next_scopes(i) := input.delegation.chain[i + 1].scopes if {
+	input.delegation.chain[i + 1]
+} else := object.get(input.delegation, "scopes", [])
+
+covered_by(_, scopes) if "*" in scopes
+
+covered_by(scope, scopes) if {
+	some wide in scopes
+	startswith(sprintf("%s:", [scope]), sprintf("%s:", [wide]))
+}
+
+wanted_scope := sprintf("%s:%s", [input.secret.binding, method]) if {
+	input.secret.binding
+} else := sprintf("tool:%s", [tool]) if {
+	input.action.kind == "tool"
+} else := object.get(input, ["action", "kind"], "")
+
+# --- answers ------------------------------------------------------------
+
+allow(rule, reason) := {"decision": "allow", "rule": rule, "reason": reason, "obligations": []}
+
+allow_request(rule, reason) := {"decision": "allow", "rule": rule, "reason": reason, "obligations": bytes_left}
+
+deny(rule, reason) := {"decision": "deny", "rule": rule, "reason": reason, "obligations": []}
+
+# --- indexes of the data ------------------------------------------------
+
+bindings_by_host[name] contains id if {
+	some id, binding in data.bindings
+	some name in binding.hosts
+}
+
+allow_rules[id] := [{"method": verb, "path": pattern} |
+	some line in binding.allow
+	[verb, pattern] := split(line, " ")
+] if {
+	some id, binding in data.bindings
+}
+
+egress_entries contains with_port(lower(line)) if some line in data.egress.allow
+
+# Without a port an entry means 443.
+with_port(entry) := entry if {
+	stem := trim_right(entry, "0123456789*")
+	endswith(stem, ":")
+	stem != entry
+} else := sprintf("%s:443", [entry])
+
+egress_globs contains entry if {
+	some entry in egress_entries
+	some special in ["*", "?", "{", "\\"]
+	contains(entry, special)
+}
+
+egress_exact := egress_entries - egress_globs
+
+egress_hosts contains trim_suffix(trim_right(entry, "0123456789*"), ":") if {
+	some entry in egress_entries
+}

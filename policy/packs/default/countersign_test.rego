@@ -1,0 +1,229 @@
+package countersign_test
+
+import data.countersign
+
+bindings := {
+	"github": {
+		"secret": "github",
+		"scheme": "https",
+		"hosts": ["api.github.example"],
+		"port": 443,
+		"allow": [
+			"GET /repos/**",
+			"POST /repos/o/r/issues",
+			"POST /o/r.git/git-receive-pack",
+		],
+	},
+	"local": {"secret": "local", "scheme": "http", "hosts": ["localhost"], "port": 8080, "allow": ["* /**"]},
+}
+
+request(method, path) := {
+	"v": 1,
+	"now_ns": 1700000000000000000,
+	"action": {"kind": "http", "verb": method},
+	"target": {"scheme": "https", "host": "api.github.example", "port": 443, "path": path},
+	"secret": {"name": "github", "binding": "github"},
+	"budget": {"requests": 1, "bytes_out": 0, "cost": 0, "wall_ms": 1},
+}
+
+patched(input_document, patches) := json.patch(input_document, patches)
+
+# The decision under these bindings, and its rule.
+judged(document) := d if {
+	d := countersign.decision with input as document
+		with data.bindings as bindings
+		with data.egress.allow as ["*.debian.example:443", "plain.example", "localhost:9000"]
+		with data.tools as {"deny": ["WebFetch", "Bash(rm *)"], "ask": ["Bash"]}
+		with data.files as {"write": ["/workspace/**"], "read": ["/**"]}
+		with data.dns.allow as ["*.names.example"]
+		with data.limits as {"requests": 10, "bytes_out": 1000, "wall_ms": 5000, "cost": 3}
+		with data.grant as {"ttl_s": 60, "uses": 2}
+}
+
+rule_of(document) := judged(document).rule
+
+test_allowed if {
+	d := judged(request("GET", "/repos/o/r"))
+	d.decision == "allow"
+	d.rule == "binding/allow"
+	d.obligations == [{"max_bytes": 1000}]
+}
+
+test_get_covers_head if rule_of(request("HEAD", "/repos/o/r")) == "binding/allow"
+
+test_method if rule_of(request("DELETE", "/repos/o/r")) == "binding/method"
+
+test_path if rule_of(request("POST", "/repos/o/other/issues")) == "binding/path"
+
+test_path_is_the_method_s_own if rule_of(request("POST", "/repos/o/r")) == "binding/path"
+
+test_wrong_host if {
+	d := judged(patched(request("GET", "/repos/a"), [{"op": "replace", "path": "/target/host", "value": "evil.example"}]))
+	d.decision == "deny"
+	d.rule == "binding/host"
+	contains(d.reason, "evil.example")
+}
+
+test_wrong_scheme if {
+	rule_of(patched(request("GET", "/repos/a"), [
+		{"op": "replace", "path": "/target/scheme", "value": "http"},
+		{"op": "replace", "path": "/target/port", "value": 443},
+	])) == "binding/scheme"
+}
+
+test_wrong_port if {
+	rule_of(patched(request("GET", "/repos/a"), [{"op": "replace", "path": "/target/port", "value": 444}])) == "binding/port"
+}
+
+test_wrong_secret if {
+	rule_of(patched(request("GET", "/repos/a"), [{"op": "replace", "path": "/secret/name", "value": "other"}])) == "binding/secret"
+}
+
+test_unknown_binding if {
+	rule_of(patched(request("GET", "/repos/a"), [{"op": "replace", "path": "/secret/binding", "value": "no"}])) == "binding/unknown"
+}
+
+test_receive_pack_covers_discovery if {
+	rule_of(patched(request("GET", "/o/r.git/info/refs"), [{"op": "add", "path": "/target/query", "value": "service=git-receive-pack"}])) == "binding/allow"
+}
+
+test_discovery_of_another_service if {
+	rule_of(patched(request("GET", "/o/r.git/info/refs"), [{"op": "add", "path": "/target/query", "value": "service=git-upload-pack"}])) == "binding/path"
+}
+
+test_discovery_of_another_repository if {
+	rule_of(patched(request("GET", "/o/s.git/info/refs"), [{"op": "add", "path": "/target/query", "value": "service=git-receive-pack"}])) == "binding/path"
+}
+
+bare(method, path) := patched(request(method, path), [{"op": "remove", "path": "/secret"}])
+
+test_bound_host_without_credential if rule_of(bare("GET", "/repos/o")) == "bound-host/allow"
+
+test_bound_host_without_credential_other_path if rule_of(bare("GET", "/user")) == "bound-host/path"
+
+test_unbound_host if {
+	d := judged(patched(bare("GET", "/"), [{"op": "replace", "path": "/target/host", "value": "other.example"}]))
+	d.decision == "deny"
+	d.rule == "egress/default"
+}
+
+tunnel(host, port) := {
+	"action": {"kind": "connect", "verb": "CONNECT"},
+	"target": {"host": host, "port": port},
+}
+
+test_tunnel_by_glob if rule_of(tunnel("deb.debian.example", 443)) == "egress/allow"
+
+test_tunnel_glob_is_one_label if rule_of(tunnel("a.deb.debian.example", 443)) == "egress/default"
+
+test_tunnel_without_port_is_443 if rule_of(tunnel("plain.example", 443)) == "egress/allow"
+
+test_tunnel_other_port if rule_of(tunnel("plain.example", 22)) == "egress/default"
+
+test_tunnel_to_bound_host if rule_of(tunnel("api.github.example", 443)) == "egress/bound"
+
+grant(name) := patched(request("GET", "/repos/o/r"), [{
+	"op": "replace",
+	"path": "/action",
+	"value": {"kind": "credential", "verb": "use", "name": name},
+}])
+
+test_grant if {
+	d := judged(grant("http:GET"))
+	d.rule == "grant/allow"
+	d.obligations == [{"ttl_s": 60}, {"uses": 2}]
+}
+
+test_grant_for_another_method if rule_of(grant("http:PUT")) == "binding/method"
+
+test_grant_without_binding if {
+	rule_of(patched(grant("http:GET"), [{"op": "remove", "path": "/secret"}])) == "grant/binding"
+}
+
+test_grant_for_any_path if {
+	rule_of(patched(grant("GET"), [{"op": "remove", "path": "/target/path"}])) == "grant/allow"
+}
+
+spent(name, amount) := patched(request("GET", "/repos/o/r"), [{"op": "replace", "path": sprintf("/budget/%s", [name]), "value": amount}])
+
+test_budget_at_limit if rule_of(spent("requests", 10)) == "binding/allow"
+
+test_budget_requests if {
+	d := judged(spent("requests", 11))
+	d.rule == "budget/requests"
+	d.reason == "11 requests are more than the limit of 10"
+}
+
+test_budget_bytes if rule_of(spent("bytes_out", 1001)) == "budget/bytes_out"
+
+test_budget_wall if rule_of(spent("wall_ms", 5001)) == "budget/wall_ms"
+
+test_budget_cost if rule_of(spent("cost", 4)) == "budget/cost"
+
+test_run_limit_stands_before_the_pack_s if {
+	tight := patched(spent("requests", 3), [{"op": "add", "path": "/limits", "value": {"requests": 2}}])
+	rule_of(tight) == "budget/requests"
+	wide := patched(spent("requests", 11), [{"op": "add", "path": "/limits", "value": {"requests": 20}}])
+	rule_of(wide) == "binding/allow"
+}
+
+test_max_bytes_is_what_is_left if {
+	judged(spent("bytes_out", 400)).obligations == [{"max_bytes": 600}]
+}
+
+tool_call(name, args) := {"action": {"kind": "tool", "name": name, "args": args}}
+
+test_tool_denied if rule_of(tool_call("WebFetch", {})) == "tools/deny"
+
+test_tool_command_denied if rule_of(tool_call("Bash", {"command": "rm -rf /"})) == "tools/deny"
+
+test_tool_asked if {
+	d := judged(tool_call("Bash", {"command": "ls"}))
+	d.decision == "ask"
+}
+
+test_tool_allowed if rule_of(tool_call("Read", {})) == "tools/allow"
+
+file(verb, path) := {"action": {"kind": "file", "verb": verb}, "target": {"path": path}}
+
+test_file_write if judged(file("write", "/workspace/a/b")).decision == "allow"
+
+test_file_write_elsewhere if judged(file("write", "/etc/passwd")).decision == "deny"
+
+test_file_read if judged(file("read", "/etc/passwd")).decision == "allow"
+
+test_file_climbing if rule_of(file("write", "/workspace/../etc/passwd")) == "files/path"
+
+dns(name) := {"action": {"kind": "dns", "verb": "query"}, "target": {"host": name}}
+
+test_dns_bound if rule_of(dns("API.github.example.")) == "dns/bound"
+
+test_dns_allowed if rule_of(dns("a.names.example")) == "dns/allow"
+
+test_dns_of_egress if rule_of(dns("x.debian.example")) == "dns/egress"
+
+test_dns_default if rule_of(dns("other.example")) == "dns/default"
+
+delegated(scopes, chain, expires) := patched(request("GET", "/repos/o/r"), [{
+	"op": "add",
+	"path": "/delegation",
+	"value": {"chain": chain, "scopes": scopes, "expires": expires},
+}])
+
+alice := [{"principal": "alice", "scopes": ["github"]}]
+
+test_delegation if rule_of(delegated(["github:GET"], alice, 1700000001)) == "binding/allow"
+
+test_delegation_expired if rule_of(delegated(["github:GET"], alice, 1700000000)) == "delegation/expired"
+
+test_delegation_scope if rule_of(delegated(["github:POST"], alice, 1700000001)) == "delegation/scope"
+
+test_delegation_widened if rule_of(delegated(["*"], alice, 1700000001)) == "delegation/widened"
+
+test_delegation_never_allows_more if {
+	rule_of(patched(delegated(["github"], alice, 1700000001), [{"op": "replace", "path": "/action/verb", "value": "DELETE"}])) == "binding/method"
+}
+
+test_unknown_kind if rule_of({"action": {"kind": "dance"}}) == "action/kind"
+
+test_no_input if judged({}).decision == "deny"
