@@ -144,7 +144,7 @@
         return super.dispatch({ ...options, headers, origin: `http://${proxy.host}`, path: origin.origin + options.path }, handler);
       }
     }
-    Object.defineProperty(globalThis, key, { value: new ProxyAgent(), writable: true, configurable: true });
+    globalThis[key] = new ProxyAgent();
   }
 
   if (plainFetch) {
