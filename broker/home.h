@@ -2,7 +2,9 @@
  * Where things are.  HOME is $COUNTERSIGN_HOME, else
  * $XDG_STATE_HOME/countersign, else ~/.local/state/countersign; 0700.
  *
- *   config.json  master.json  vault  ca/ca.pem  ca/ca.key  ca/bundle.pem
+ *   config.json  master.json  ca/ca.pem  ca/ca.key  ca/bundle.pem
+ *   vault/store      the encrypted store; a directory of its own, so that the
+ *                    broker may replace it and write nothing else
  *   pack/            the policy pack in force (directory bundle)
  *   ledger/          the recorder's: lock, records-*.jsonl, checkpoint, checkpoints, log.vkey, seed
  *   runs/<id>/       one run's evidence bundle

@@ -132,10 +132,12 @@ static int
 make_vault(struct init *init, const uint8_t *key)
 {
 	struct vault_error why = { .status = VAULT_OK, .text = "" };
-	char path[PATH_MAX];
+	char dir[PATH_MAX], path[PATH_MAX];
 
-	if (part(init, "vault", path) != 0)
+	if (part(init, "vault", dir) != 0 || part(init, "vault/store", path) != 0)
 		return -1;
+	if (mkdir(dir, 0700) != 0)
+		return fail_errno(init, dir);
 	if (vault_file_create(path, key, &why) == VAULT_OK)
 		return 0;
 	snprintf(init->err, sizeof(init->err), "vault: %s", why.text);

@@ -8,6 +8,7 @@
 #include "gate/admin.h"
 #include "home.h"
 #include "ledger/append.h"
+#include "ledger/confine.h"
 #include "plane/plane.h"
 #include "tls/ca.h"
 #include "vault/vault_file.h"
@@ -136,7 +137,7 @@ open_vault(struct daemon *daemon, char *err, size_t err_len)
 	struct vault_error why = { .status = VAULT_OK, .text = "" };
 	char path[PATH_MAX];
 
-	if (path_of("vault", path, err, err_len) != 0)
+	if (path_of("vault/store", path, err, err_len) != 0)
 		return -1;
 	if (vault_file_open(path, keys_vault(daemon->keys), &daemon->vault,
 	    &why) != VAULT_OK) {
@@ -283,6 +284,51 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	return 0;
 }
 
+/*
+ * Before any thread: nothing outside the home is written, and in it only the
+ * vault and run/; the ledger is the recorder's.  Read is what libraries need
+ * (certificates, resolver, modules) and /proc, where callers are looked up.
+ */
+static int
+confine(const struct conf *conf, char *err, size_t err_len)
+{
+	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX];
+	const char *certificates = getenv("SSL_CERT_FILE");
+	struct confine_path paths[] = {
+		{ vault, CONFINE_WRITE }, { run, CONFINE_WRITE },
+		{ home, CONFINE_READ }, { "/proc", CONFINE_READ },
+		{ "/etc", CONFINE_READ }, { "/usr", CONFINE_READ },
+		{ "/lib", CONFINE_READ }, { "/lib64", CONFINE_READ },
+		{ "/run/systemd/resolve", CONFINE_READ },
+		{ "/run/NetworkManager", CONFINE_READ },
+		{ "/run/resolvconf", CONFINE_READ },
+		{ "/dev/null", CONFINE_WRITE }, { "/dev/urandom", CONFINE_READ },
+		{ conf->upstream_ca_file, CONFINE_READ },
+		{ certificates, CONFINE_READ },
+	};
+	struct confine_options options = { .paths = paths,
+	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true };
+	struct confine_report report;
+	size_t i, n;
+
+	if (path_of("", home, err, err_len) != 0 ||
+	    path_of("vault", vault, err, err_len) != 0 ||
+	    path_of("run", run, err, err_len) != 0)
+		return -1;
+	for (i = n = 0; i < options.n_paths; i++)
+		if (paths[i].path != NULL && paths[i].path[0] != '\0')
+			paths[n++] = paths[i];
+	options.n_paths = n;
+	if (confine_self(&options, &report) != 0) {
+		snprintf(err, err_len, "the broker cannot confine itself: %s",
+		    strerror(errno));
+		return -1;
+	}
+	log_event(report.landlock > 0 && report.seccomp ? LOG_INFO : LOG_WARNING,
+	    "confined", "%s", report.text);
+	return 0;
+}
+
 int
 daemon_start(struct daemon *daemon, char *err, size_t err_len)
 {
@@ -298,7 +344,8 @@ daemon_start(struct daemon *daemon, char *err, size_t err_len)
 		snprintf(err, err_len, "%s: %s", bundle, strerror(errno));
 		return -1;
 	}
-	if (start_plane(daemon, err, err_len) != 0 ||
+	if (confine(daemon->conf, err, err_len) != 0 ||
+	    start_plane(daemon, err, err_len) != 0 ||
 	    start_api(daemon, &ports, err, err_len) != 0 ||
 	    notify_daemon_file(json, &ports, err, err_len) != 0)
 		return -1;

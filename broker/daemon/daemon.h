@@ -10,7 +10,8 @@
  *   3. the ledger's seed is unsealed, the recorder forked with it; seed and
  *      ledger key are wiped here: from now on this process cannot sign
  *   4. vault, CA and gate are opened: the recorder has never seen their keys
- *   5. sockets, worker threads, API threads
+ *   5. the process is confined (Landlock, seccomp): it may write the vault and
+ *      run/, nothing else; then sockets, worker threads, API threads
  *   6. daemon.json, READY
  */
 #ifndef BROKER_DAEMON_DAEMON_H
