@@ -1,0 +1,35 @@
+/* What redact_needles.c builds and redact.c reads; see redact.h. */
+#ifndef BROKER_REDACT_NEEDLES_H
+#define BROKER_REDACT_NEEDLES_H
+
+#include "plane/redact.h"
+#include "plane/redact_form.h"
+
+#include <stdatomic.h>
+
+struct redact_start {
+	uint16_t item;
+	uint8_t form;
+};
+
+struct redact_needles {
+	atomic_uint refs;
+	uint32_t n_items;
+	size_t min, hold;	/* shortest find; most bytes that one can hold back */
+	size_t readers;		/* so many may be on their way in one stream */
+	struct redact_item *items;
+	/* The forms that may begin with byte c: starts[first[c]..first[c+1]). */
+	struct redact_start *starts;
+	uint32_t first[257];
+	/* Bit set over pairs of bytes: may a form begin with these two?  Most of
+	 * any stream is passed over by this test alone. */
+	uint64_t pairs[1024];
+};
+
+static inline bool
+redact_pair(const struct redact_needles *needles, unsigned pair)
+{
+	return needles->pairs[pair >> 6] >> (pair & 63) & 1;
+}
+
+#endif
