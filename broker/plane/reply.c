@@ -244,10 +244,12 @@ reply_begin(struct exchange *exchange, const struct head *head)
 		to = frame_open(exchange);
 	exchange->holding = exchange->redact != NULL && from == FRAME_LENGTH &&
 	    inflate == NULL && head->body_len <= HOLD_MAX;
+	if (put_head(exchange, head, inflate != NULL) != REPLY_OK) {
+		inflate_free(inflate);
+		return REPLY_MEMORY;
+	}
 	start_pump(exchange, from, head->body_len,
 	    exchange->holding ? FRAME_CLOSE : to, inflate);
-	if (put_head(exchange, head, inflate != NULL) != REPLY_OK)
-		return REPLY_MEMORY;
 	if (exchange->holding)
 		return REPLY_OK;
 	if (from == FRAME_NONE && head->status != 204 && (head->has_length ||
