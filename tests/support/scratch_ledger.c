@@ -31,11 +31,9 @@ complain(struct scratch *scratch, const char *format, ...)
 void
 scratch_init(struct scratch *scratch, const char *parent)
 {
-	const char *tmp = getenv("TMPDIR");
-
 	memset(scratch, 0, sizeof(*scratch));
 	if (parent == NULL)
-		parent = tmp != NULL ? tmp : "/tmp";
+		parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	snprintf(scratch->parent, sizeof(scratch->parent),
 	    "%.200s/ledger-XXXXXX", parent);
 	if (sodium_init() < 0 || mkdtemp(scratch->parent) == NULL) {

@@ -20,8 +20,9 @@ struct scratch {
 	char err[512];		/* of the last call */
 };
 
-/* A new, empty ledger under parent (NULL: $TMPDIR or /tmp), and the options to
- * open it with, which the test may change.  Ends the test where it cannot. */
+/* A new, empty ledger under parent (NULL: in memory where there is /dev/shm),
+ * and the options to open it with, which the test may change.  Ends the test
+ * where it cannot. */
 void scratch_init(struct scratch *scratch, const char *parent);
 void scratch_remove(struct scratch *scratch);
 

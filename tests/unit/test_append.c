@@ -49,7 +49,7 @@ life(enum ledger_place place)
 	struct scratch scratch;
 	struct ledger *ledger;
 
-	scratch_init(&scratch, NULL);
+	scratch_init(&scratch, "/tmp");	/* a real disk, most likely */
 	scratch.options.place = place;
 	ledger = must_open(&scratch);
 	assert_true((ledger_recorder_pid(ledger) != 0) ==
