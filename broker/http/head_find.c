@@ -25,11 +25,13 @@ named_by_connection(const struct head *head, struct slice name)
 	return false;
 }
 
+#define NAME(literal) { literal, sizeof(literal) - 1 }
+
 static bool
-one_of(struct slice name, const char *const *names)
+one_of(struct slice name, const struct slice *names, size_t n)
 {
-	for (size_t i = 0; names[i] != NULL; i++)
-		if (slice_case_eq(name, slice_of(names[i])))
+	for (size_t i = 0; i < n; i++)
+		if (slice_case_eq(name, names[i]))
 			return true;
 	return false;
 }
@@ -37,25 +39,27 @@ one_of(struct slice name, const char *const *names)
 bool
 head_hop_by_hop(const struct head *head, const struct head_field *field)
 {
-	static const char *const fixed[] = { "connection", "keep-alive",
-	    "proxy-connection", "proxy-authenticate", "proxy-authorization",
-	    "proxy-authentication-info", "te", "trailer", "transfer-encoding",
-	    "upgrade", "http2-settings", NULL };
+	static const struct slice fixed[] = { NAME("connection"),
+	    NAME("keep-alive"), NAME("proxy-connection"),
+	    NAME("proxy-authenticate"), NAME("proxy-authorization"),
+	    NAME("proxy-authentication-info"), NAME("te"), NAME("trailer"),
+	    NAME("transfer-encoding"), NAME("upgrade"), NAME("http2-settings") };
 
-	return (field->name.n <= 25 && one_of(field->name, fixed)) ||
+	return one_of(field->name, fixed, sizeof(fixed) / sizeof(fixed[0])) ||
 	    (head->connection_names && named_by_connection(head, field->name));
 }
 
 const struct head_field *
 head_override(const struct head *head)
 {
-	static const char *const names[] = { "x-http-method-override",
-	    "x-http-method", "x-method-override", "x-original-url",
-	    "x-rewrite-url", "x-original-uri", NULL };
+	static const struct slice names[] = { NAME("x-http-method-override"),
+	    NAME("x-http-method"), NAME("x-method-override"),
+	    NAME("x-original-url"), NAME("x-original-uri"),
+	    NAME("x-rewrite-url") };
 
 	for (size_t i = 0; i < head->n_fields; i++)
-		if (head->fields[i].name.n >= 13 &&
-		    one_of(head->fields[i].name, names))
+		if (one_of(head->fields[i].name, names,
+		    sizeof(names) / sizeof(names[0])))
 			return &head->fields[i];
 	return NULL;
 }

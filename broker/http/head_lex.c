@@ -1,5 +1,7 @@
 #include "http/head_lex.h"
 
+#include <endian.h>
+
 const uint8_t head_lex_token[256] = {
 	['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1, ['&'] = 1, ['\''] = 1,
 	['*'] = 1, ['+'] = 1, ['-'] = 1, ['.'] = 1, ['^'] = 1, ['_'] = 1,
@@ -43,42 +45,47 @@ head_lex_crlf(struct head_cursor *c)
 	return HEAD_DONE;
 }
 
-/*
- * Is one of the eight bytes at p below 0x20, or 0x7f?  Subtraction raises the
- * top bit of such a byte's lane; which lane does not matter here.
- */
-static bool
-has_control(const char *p)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
-	uint64_t word, del;
-
-	memcpy(&word, p, sizeof(word));
-	del = word ^ (ones * 0x7f);
-	return ((((word - ones * 0x20) & ~word) | ((del - ones) & ~del)) &
-	    tops) != 0;
-}
-
 static bool
 is_control(unsigned char c)
 {
 	return (c < 0x20 && c != '\t') || c == 0x7f;
 }
 
+/*
+ * The top bit of each of the eight bytes at p that is below 0x20, or 0x7f.  A
+ * borrow can raise bits above the lowest such byte, never below it.
+ */
+static uint64_t
+suspects(const char *p)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
+	uint64_t word, del;
+
+	memcpy(&word, p, sizeof(word));
+	word = le64toh(word);
+	del = word ^ (ones * 0x7f);
+	return (((word - ones * 0x20) & ~word) | ((del - ones) & ~del)) & tops;
+}
+
 /* Most values are long and clean, so eight bytes at a time. */
 static const char *
 text_end(const char *p, const char *end)
 {
-	const char *stop;
+	uint64_t found;
 
-	while (p < end) {
-		while (end - p >= 8 && !has_control(p))
+	while (end - p >= 8) {
+		found = suspects(p);
+		if (found == 0) {
 			p += 8;
-		stop = end - p > 8 ? p + 8 : end;
-		for (; p < stop; p++)
-			if (is_control((unsigned char)*p))
-				return p;
+			continue;
+		}
+		p += __builtin_ctzll(found) / 8;
+		if (*p != '\t')
+			return p;
+		p++;
 	}
+	while (p < end && !is_control((unsigned char)*p))
+		p++;
 	return p;
 }
 

@@ -25,18 +25,12 @@ put(struct out *out, struct slice s)
 }
 
 static void
-put_text(struct out *out, const char *text)
-{
-	put(out, slice_of(text));
-}
-
-static void
 put_field(struct out *out, struct slice name, struct slice value)
 {
 	put(out, name);
-	put_text(out, ": ");
+	put(out, SLICE(": "));
 	put(out, value);
-	put_text(out, "\r\n");
+	put(out, SLICE("\r\n"));
 }
 
 /* --- query -------------------------------------------------------------- */
@@ -129,11 +123,11 @@ put_query(struct out *out, const struct inject *in)
 	struct slice all, key, value;
 	const struct binding *b = in->binding;
 	bool placed = b != NULL && b->placement.kind == PLACE_QUERY;
-	const char *separator = "?";
+	struct slice separator = SLICE("?");
 
 	if (!placed) {
 		if (query.p != NULL) {
-			put_text(out, "?");
+			put(out, SLICE("?"));
 			put(out, query);
 		}
 		return;
@@ -141,24 +135,23 @@ put_query(struct out *out, const struct inject *in)
 	while (next_parameter(&query, &all, &key, &value)) {
 		if (key_is(key, b->placement.name))
 			continue;
-		put_text(out, separator);
+		put(out, separator);
 		put(out, all);
-		separator = "&";
+		separator = SLICE("&");
 	}
-	put_text(out, separator);
+	put(out, separator);
 	put_percent(out, slice_of(b->placement.name));
-	put_text(out, "=");
+	put(out, SLICE("="));
 	put_percent(out, in->secret);
 }
 
 /* --- fields ------------------------------------------------------------- */
 
 static bool
-begins_with(struct slice name, const char *prefix)
+begins_with(struct slice name, struct slice prefix)
 {
-	size_t n = strlen(prefix);
-
-	return name.n >= n && strncasecmp(name.p, prefix, n) == 0;
+	return name.n >= prefix.n &&
+	    slice_case_eq((struct slice){ name.p, prefix.n }, prefix);
 }
 
 static bool
@@ -181,8 +174,8 @@ is_left_out(const struct inject *in, const struct head_field *f)
 	if (slice_case_eq(f->name, SLICE("host")) ||
 	    slice_case_eq(f->name, SLICE("content-length")) ||
 	    slice_case_eq(f->name, SLICE("expect")) ||
-	    begins_with(f->name, "proxy-") ||
-	    begins_with(f->name, "x-countersign-") ||
+	    begins_with(f->name, SLICE("proxy-")) ||
+	    begins_with(f->name, SLICE("x-countersign-")) ||
 	    head_hop_by_hop(in->head, f))
 		return true;
 	if (!in->keep_accept_encoding &&
@@ -209,7 +202,7 @@ put_basic(struct out *out, const char *user, struct slice secret)
 {
 	size_t n;
 
-	put_text(out, "Authorization: Basic ");
+	put(out, SLICE("Authorization: Basic "));
 	if (out->full)
 		return;
 	n = basic_encode(slice_of(user), secret, out->p + out->n,
@@ -217,7 +210,7 @@ put_basic(struct out *out, const char *user, struct slice secret)
 	if (n == 0)
 		out->full = true;
 	out->n += n;
-	put_text(out, "\r\n");
+	put(out, SLICE("\r\n"));
 }
 
 static void
@@ -229,12 +222,12 @@ put_credential(struct out *out, const struct inject *in)
 	case PLACE_HEADER:
 		if (!may_stand_in_a_field(in->secret))
 			out->full = true;
-		put_text(out, place->name);
-		put_text(out, ": ");
-		put_text(out, place->before);
+		put(out, slice_of(place->name));
+		put(out, SLICE(": "));
+		put(out, slice_of(place->before));
 		put(out, in->secret);
-		put_text(out, place->after);
-		put_text(out, "\r\n");
+		put(out, slice_of(place->after));
+		put(out, SLICE("\r\n"));
 		break;
 	case PLACE_BASIC:
 		put_basic(out, place->user, in->secret);
@@ -250,7 +243,7 @@ put_framing(struct out *out, const struct head *head)
 	char number[24];
 
 	if (head->framing == HEAD_CHUNKED) {
-		put_text(out, "Transfer-Encoding: chunked\r\n");
+		put(out, SLICE("Transfer-Encoding: chunked\r\n"));
 	} else if (head->framing == HEAD_LENGTH) {
 		snprintf(number, sizeof(number), "%llu",
 		    (unsigned long long)head->body_len);
@@ -272,12 +265,12 @@ put_fields(struct out *out, const struct inject *in)
 			put_field(out, in->head->fields[i].name,
 			    in->head->fields[i].value);
 	if (!in->keep_accept_encoding)
-		put_text(out, "Accept-Encoding: identity\r\n");
+		put(out, SLICE("Accept-Encoding: identity\r\n"));
 	if (in->binding != NULL)
 		put_credential(out, in);
 	put_framing(out, in->head);
 	if (in->websocket)
-		put_text(out, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
+		put(out, SLICE("Connection: Upgrade\r\nUpgrade: websocket\r\n"));
 }
 
 int
@@ -286,12 +279,12 @@ inject_request_head(const struct inject *in, char *out_p, size_t cap)
 	struct out out = { out_p, 0, cap < INT32_MAX ? cap : INT32_MAX, false };
 
 	put(&out, in->head->method);
-	put_text(&out, " ");
+	put(&out, SLICE(" "));
 	put(&out, (struct slice){ in->target->path, in->target->path_len });
 	put_query(&out, in);
-	put_text(&out, " HTTP/1.1\r\n");
+	put(&out, SLICE(" HTTP/1.1\r\n"));
 	put_fields(&out, in);
-	put_text(&out, "\r\n");
+	put(&out, SLICE("\r\n"));
 	if (!out.full)
 		return (int)out.n;
 	sodium_memzero(out.p, out.n);

@@ -160,10 +160,11 @@ is_spoken_for(const struct redact_at *readers, size_t n,
 	return false;
 }
 
-/* A place that a reader came to with the byte at offset - 1. */
+/* A place that a reader came to with the byte at offset - 1; the first `others`
+ * of the n readers may have come there before it. */
 static void
 arrive(struct redact *r, struct redact_at *at, struct redact_at *readers,
-    size_t *n)
+    size_t *n, size_t others)
 {
 	bool whole = at->escape == NULL &&
 	    redact_form_bytes(at->form, at->element) >= REDACT_COMMIT;
@@ -172,7 +173,7 @@ arrive(struct redact *r, struct redact_at *at, struct redact_at *readers,
 		mark_from(r, at->start);
 		at->start = r->offset;
 	}
-	if (at->done || is_spoken_for(readers, *n, at))
+	if (at->done || is_spoken_for(readers, others, at))
 		return;
 	if (*n < r->needles->readers)
 		readers[(*n)++] = *at;
@@ -180,13 +181,14 @@ arrive(struct redact *r, struct redact_at *at, struct redact_at *readers,
 		r->closed = true;
 }
 
-/* The readers that began with the byte before this one, as they stood then. */
+/* The readers that began with the byte before this one, as they stood then.
+ * Not two of them are at one place. */
 static void
-begin_readers(struct redact *r, uint8_t first, struct redact_at *readers,
-    size_t *n)
+begin_readers(struct redact *r, uint8_t first)
 {
 	const struct redact_needles *needles = r->needles;
 	struct redact_at ways[REDACT_WAYS_MAX];
+	size_t others = r->n_readers;
 
 	for (uint32_t i = needles->first[first]; i < needles->first[first + 1]; i++) {
 		struct redact_at at = { .start = r->offset - 2,
@@ -195,22 +197,26 @@ begin_readers(struct redact *r, uint8_t first, struct redact_at *readers,
 		size_t n_ways = redact_form_step(&needles->items[at.item], &at,
 		    first, ways);
 		for (size_t k = 0; k < n_ways; k++)
-			arrive(r, &ways[k], readers, n);
+			arrive(r, &ways[k], r->readers, &r->n_readers, others);
 	}
 }
 
+/* Readers at different places can only meet where one of them ends an escape. */
 static void
 move_readers(struct redact *r, uint8_t c)
 {
 	struct redact_at ways[REDACT_WAYS_MAX], *next = r->next;
 	size_t n_next = 0;
+	bool may_meet = false;
 
 	for (size_t i = 0; i < r->n_readers; i++) {
 		const struct redact_at *at = &r->readers[i];
 		size_t n = redact_form_step(&r->needles->items[at->item], at, c,
 		    ways);
-		for (size_t k = 0; k < n; k++)
-			arrive(r, &ways[k], next, &n_next);
+		for (size_t k = 0; k < n; k++) {
+			may_meet |= ways[k].escaped;
+			arrive(r, &ways[k], next, &n_next, may_meet ? n_next : 0);
+		}
 	}
 	r->next = r->readers;
 	r->readers = next;
@@ -252,9 +258,10 @@ take_byte(struct redact *r, uint8_t c, char *out)
 	r->held[r->n_held] = (char)c;
 	r->marked[r->n_held++] = 0;
 	r->offset++;
-	if (have && redact_pair(r->needles, (unsigned)before << 8 | c))
-		begin_readers(r, before, r->readers, &r->n_readers);
-	move_readers(r, c);
+	if (have && redact_pair(r->needles, before, c))
+		begin_readers(r, before);
+	if (r->n_readers > 0)
+		move_readers(r, c);
 	if (r->closed)
 		return close_stream(r, out);
 	return let_go(r, free_to_go(r, c), out);
@@ -266,13 +273,9 @@ take_byte(struct redact *r, uint8_t c, char *out)
 static size_t
 find_pair(const struct redact_needles *needles, const uint8_t *p, size_t len)
 {
-	unsigned pair = len > 0 ? p[0] : 0;
-
-	for (size_t i = 1; i < len; i++) {
-		pair = (pair << 8 | p[i]) & 0xffff;
-		if (redact_pair(needles, pair))
+	for (size_t i = 1; i < len; i++)
+		if (redact_pair(needles, p[i - 1], p[i]))
 			return i;
-	}
 	return len;
 }
 
@@ -300,7 +303,7 @@ static bool
 held_in_vain(const struct redact *r, uint8_t c)
 {
 	return r->n_readers == 0 && r->n_held == 1 &&
-	    !redact_pair(r->needles, (unsigned)(uint8_t)r->held[0] << 8 | c);
+	    !redact_pair(r->needles, (uint8_t)r->held[0], c);
 }
 
 size_t

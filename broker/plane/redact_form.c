@@ -147,19 +147,19 @@ static bool
 base64_takes(const struct redact_item *item, unsigned lead, uint32_t element,
     int digit)
 {
-	int64_t bit = (int64_t)element * 6 - 2 * (int64_t)lead;
-	int64_t bits = (int64_t)item->n * 8, byte = bit < 0 ? -1 : bit / 8;
-	unsigned shift = (unsigned)(bit - byte * 8), want, mask = 63;
-	unsigned high = byte >= 0 ? item->p[byte] : 0;
-	unsigned low = byte + 1 < item->n ? item->p[byte + 1] : 0;
+	/* counted from the byte before the secret, so that nothing is negative */
+	uint32_t bit = element * 6 + 8 - 2 * lead, end = item->n * 8 + 8;
+	uint32_t byte = bit / 8;
+	unsigned high = byte > 0 ? item->p[byte - 1] : 0;
+	unsigned low = byte < item->n ? item->p[byte] : 0;
+	unsigned want = (high << 8 | low) >> (10 - bit % 8) & 63, mask = 63;
 
 	if (digit < 0)
 		return false;
-	want = (high << 8 | low) >> (10 - shift) & 63;
-	if (bit < 0)
-		mask = 63u >> -bit;
-	if (bit + 6 > bits)
-		mask &= 63u << (bit + 6 - bits);
+	if (bit < 8)
+		mask >>= 8 - bit;
+	if (bit + 6 > end)
+		mask &= 63u << (bit + 6 - end);
 	return ((unsigned)digit & mask) == (want & mask);
 }
 
@@ -181,11 +181,13 @@ takes(const struct redact_item *item, const struct redact_at *at, uint8_t c)
 
 /* The reader behind the next element, or behind a wrap. */
 static struct redact_at
-behind(const struct redact_item *item, struct redact_at at, bool wrap)
+behind(const struct redact_item *item, struct redact_at at, bool wrap,
+    bool escaped)
 {
 	at.escape = NULL;
 	at.wrap = false;
 	at.wrapped = wrap;
+	at.escaped = escaped;
 	if (!wrap)
 		at.element++;
 	at.done = at.element == redact_form_elements(item, at.form);
@@ -197,7 +199,7 @@ inside(const struct redact_item *item, struct redact_at at, const char *rest,
     bool wrap)
 {
 	if (*rest == '\0')
-		return behind(item, at, wrap);
+		return behind(item, at, wrap, true);
 	at.escape = rest;
 	at.wrap = wrap;
 	return at;
@@ -249,7 +251,7 @@ redact_form_step(const struct redact_item *item, const struct redact_at *at,
 		return 1;
 	}
 	if (takes(item, at, c))
-		ways[n++] = behind(item, *at, false);
+		ways[n++] = behind(item, *at, false, false);
 	if (opens[c])
 		n += open_escapes(item, at, c, ways + n);
 	return n;

@@ -36,6 +36,7 @@ struct redact_at {
 	uint8_t form;
 	bool wrap;		/* escape is a line's end inside base64 */
 	bool wrapped;		/* and here it was: no second one */
+	bool escaped;		/* the last byte ended an escape */
 	bool done;		/* all elements read */
 };
 

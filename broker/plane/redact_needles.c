@@ -95,8 +95,8 @@ try_first(struct redact_needles *needles, uint16_t i, uint8_t form, uint8_t c,
 	for (size_t k = 0; k < n; k++)
 		for (unsigned d = 0; d < 256; d++)
 			if (redact_form_step(item, &ways[k], (uint8_t)d, more) > 0)
-				needles->pairs[(c << 8 | d) >> 6] |=
-				    UINT64_C(1) << (d & 63);
+				needles->pairs[(c | d << 8) >> 6] |=
+				    UINT64_C(1) << (c & 63);
 }
 
 static void

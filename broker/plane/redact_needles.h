@@ -27,8 +27,11 @@ struct redact_needles {
 };
 
 static inline bool
-redact_pair(const struct redact_needles *needles, unsigned pair)
+redact_pair(const struct redact_needles *needles, uint8_t first, uint8_t second)
 {
+	/* in this order two neighbours are one load on most machines */
+	unsigned pair = (unsigned)first | (unsigned)second << 8;
+
 	return needles->pairs[pair >> 6] >> (pair & 63) & 1;
 }
 

@@ -200,14 +200,18 @@ bench_chunks(void)
 	    (now() - t0) * 1e9 / (double)(bytes / len));
 }
 
+/* bench_http [head|chunks|needles|redact] */
 int
-main(void)
+main(int argc, char **argv)
 {
+	static const struct { const char *name; void (*run)(void); } all[] = {
+		{ "head", bench_head }, { "chunks", bench_chunks },
+		{ "needles", bench_needles }, { "redact", bench_redact } };
+
 	if (sodium_init() < 0)
 		return 1;
-	bench_head();
-	bench_chunks();
-	bench_needles();
-	bench_redact();
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (argc < 2 || strcmp(argv[1], all[i].name) == 0)
+			all[i].run();
 	return 0;
 }
