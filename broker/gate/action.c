@@ -95,7 +95,7 @@ judge(struct gate *gate, struct gate_thread *thread, struct run *run,
 
 	if (!run_open_p(run)) {
 		deny(out, "run/closed", "the run is closed");
-	} else if (!run_admits(run, &action->peer)) {
+	} else if (!gate_run_admits(run, &action->peer)) {
 		deny(out, "run/foreign-process",
 		    "the caller is a process outside the run");
 	} else if (holds_secret(gate, action)) {

@@ -83,6 +83,10 @@ struct run *gate_run_by_id(struct gate *gate, struct slice id);
 /* The innermost open run whose process tree pid belongs to, referenced; NULL. */
 struct run *gate_run_by_process(struct gate *gate, int64_t pid);
 
+/* May this process speak for the run: is it in the run's process tree, or is
+ * one of the two not known? */
+bool gate_run_admits(struct run *run, const struct peer *peer);
+
 struct gate_run_info {
 	char id[GATE_ID_MAX], parent[GATE_ID_MAX];
 	char principal[GATE_NAME_MAX], agent_name[GATE_NAME_MAX], agent_version[GATE_NAME_MAX];

@@ -85,7 +85,7 @@ peer_step(struct wish *wish)
 	if (!run_open_p(wish->run))
 		return no(wish, 403, "run/closed", "the run is closed",
 		    "start a new run");
-	if (!run_admits(wish->run, &wish->options->peer))
+	if (!gate_run_admits(wish->run, &wish->options->peer))
 		return no(wish, 403, "run/foreign-process",
 		    "the caller is a process outside the run",
 		    "ask from within the run");

@@ -56,7 +56,7 @@ run_step(struct passage *p)
 	if (!run_open_p(p->run))
 		return refuse(p, 403, "run/closed", "the run is closed",
 		    "start a new run");
-	if (!run_admits(p->run, &p->request->peer))
+	if (!gate_run_admits(p->run, &p->request->peer))
 		return refuse(p, 403, "run/foreign-process",
 		    "the run's token came from a process outside the run",
 		    "use it in the run's own processes only");

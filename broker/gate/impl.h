@@ -162,7 +162,6 @@ int64_t clock_boot_ns(void);	/* counts on while the machine sleeps */
 void run_drop_locked(struct gate *gate, struct run *run);
 
 struct allowance *run_allowance(struct run *run, const char *binding);
-bool run_admits(struct run *run, const struct peer *peer);
 
 /* Placeholder or grant with that text: its run referenced, a grant too. */
 struct credential *gate_credential(struct gate *gate, struct slice text);

@@ -217,7 +217,7 @@ peer_remember(struct run *run, const struct process_id *peer)
 /* A process that once belonged here still does when its parent has ended; one
  * that cannot be looked at is refused, since it is gone or hides. */
 bool
-run_admits(struct run *run, const struct peer *peer)
+gate_run_admits(struct run *run, const struct peer *peer)
 {
 	struct process_id id = { peer->pid, peer->start_time };
 	struct process process;

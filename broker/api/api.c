@@ -1,0 +1,346 @@
+/* The server: listeners, lanes, and the way of one call. */
+#include "api/impl.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#define STOP_MS 2000	/* how long api_stop waits for calls under way */
+
+/* --- lanes ------------------------------------------------------------- */
+
+static struct api_lane *
+lane_take(struct api *api)
+{
+	struct api_lane *lane = NULL;
+
+	pthread_mutex_lock(&api->lock);
+	while (lane == NULL) {
+		for (size_t i = 0; i < API_LEDGER_PORTS && lane == NULL; i++)
+			if (!api->lanes[i].busy)
+				lane = &api->lanes[i];
+		if (lane == NULL)
+			pthread_cond_wait(&api->freed, &api->lock);
+	}
+	lane->busy = true;
+	pthread_mutex_unlock(&api->lock);
+	return lane;
+}
+
+static void
+lane_give(struct api *api, struct api_lane *lane)
+{
+	pthread_mutex_lock(&api->lock);
+	lane->busy = false;
+	pthread_cond_signal(&api->freed);
+	pthread_mutex_unlock(&api->lock);
+}
+
+/* --- routing ------------------------------------------------------------ */
+
+static bool
+param_ok(const char *text, size_t n)
+{
+	return n > 0 && n < API_PARAM_MAX && strspn(text,
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+	    >= n;
+}
+
+/* Does path match pattern?  The segment that stands for {} goes to param. */
+static bool
+path_matches(const char *pattern, const char *path, char param[API_PARAM_MAX])
+{
+	const char *hole = strstr(pattern, "{}");
+	size_t before, n;
+
+	if (hole == NULL)
+		return strcmp(pattern, path) == 0;
+	before = (size_t)(hole - pattern);
+	if (strncmp(pattern, path, before) != 0)
+		return false;
+	n = strcspn(path + before, "/");
+	if (!param_ok(path + before, n) ||
+	    strcmp(path + before + n, hole + 2) != 0)
+		return false;
+	memcpy(param, path + before, n);
+	param[n] = '\0';
+	return true;
+}
+
+static void
+route_find(struct api_call *call, const char *method, const char *path)
+{
+	const char *asked = strcmp(method, "HEAD") == 0 ? "GET" : method;
+	const struct api_route *other = NULL;
+
+	for (size_t i = 0; i < api_n_routes; i++) {
+		if (!path_matches(api_routes[i].path, path, call->param))
+			continue;
+		other = &api_routes[i];
+		if (strcmp(other->method, asked) == 0) {
+			call->route = other;
+			return;
+		}
+	}
+	call->route = other;	/* for Allow */
+	if (other != NULL)
+		api_refuse(call, 405, "api/method",
+		    "this path has no such method", "see openapi.json");
+	else
+		api_refuse(call, 404, "api/path", "there is no such path",
+		    "see openapi.json");
+}
+
+/* --- one call ------------------------------------------------------------ */
+
+static int64_t
+clock_s(void)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static void
+begin(struct api_call *call, const char *method, const char *path)
+{
+	route_find(call, method, path);
+	if (call->answered)
+		return;
+	if (MHD_get_connection_values(call->connection, MHD_GET_ARGUMENT_KIND,
+	    NULL, NULL) > 0)
+		api_refuse(call, 400, "api/query",
+		    "this call takes no query", "send none");
+	else if (api_admit(call))
+		api_body_begin(call);
+}
+
+static void
+finish(struct api_call *call)
+{
+	if (!api_body_end(call))
+		return;
+	if (call->route->right != RIGHT_ANYONE)
+		call->lane = lane_take(call->api);
+	call->route->handle(call);
+	if (call->lane != NULL)
+		lane_give(call->api, call->lane);
+	call->lane = NULL;
+}
+
+static struct api_call *
+call_new(struct api_listener *listener, struct MHD_Connection *connection)
+{
+	struct api_call *call = calloc(1, sizeof(*call));
+
+	if (call == NULL)
+		return NULL;
+	call->api = listener->api;
+	call->door = listener->door;
+	call->connection = connection;
+	call->began_s = clock_s();
+	atomic_fetch_add(&call->api->in_flight, 1);
+	return call;
+}
+
+/* The bytes lie in the library's memory: a secret's are wiped there too. */
+static enum MHD_Result
+take_body(struct api_call *call, const char *bytes, size_t *len)
+{
+	bool fine = clock_s() - call->began_s <= API_CALL_S &&
+	    api_body_add(call, bytes, *len);
+
+	sodium_memzero((void *)(uintptr_t)bytes, *len);
+	*len = 0;
+	return fine ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result
+handle(void *arg, struct MHD_Connection *connection, const char *url,
+    const char *method, const char *version, const char *upload,
+    size_t *upload_len, void **state)
+{
+	struct api_call *call = *state;
+
+	if (call == NULL) {
+		call = *state = call_new(arg, connection);
+		if (call == NULL)
+			return MHD_NO;
+		begin(call, method, url);
+		return call->answered ? call->result : MHD_YES;
+	}
+	if (*upload_len > 0)
+		return take_body(call, upload, upload_len);
+	if (!call->answered)
+		finish(call);
+	return call->result;
+}
+
+static void
+completed(void *arg, struct MHD_Connection *connection, void **state,
+    enum MHD_RequestTerminationCode how)
+{
+	struct api_call *call = *state;
+
+	if (call == NULL)
+		return;
+	*state = NULL;
+	api_body_free(call);
+	run_unref(call->run);
+	atomic_fetch_sub(&call->api->in_flight, 1);
+	free(call);
+}
+
+/* Paths are matched as they are sent: nothing in them needs an escape. */
+static size_t
+unescape_nothing(void *arg, struct MHD_Connection *connection, char *text)
+{
+	return strlen(text);
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+/* jansson's copies of what was sent are wiped when they are freed. */
+static void
+wiping_free(void *memory)
+{
+	if (memory == NULL)
+		return;
+	sodium_memzero(memory, malloc_usable_size(memory));
+	free(memory);
+}
+
+static int
+listen_start(struct api *api, enum api_door door, int fd)
+{
+	struct api_listener *listener = &api->listeners[door];
+
+	*listener = (struct api_listener){ api, door, NULL };
+	if (fd == -1)
+		return 0;
+	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD |
+	    MHD_USE_ITC, 0, NULL, NULL, handle, listener,
+	    MHD_OPTION_LISTEN_SOCKET, fd,
+	    MHD_OPTION_THREAD_POOL_SIZE, 2u,
+	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)API_CONNECTIONS,
+	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)API_IDLE_S,
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
+	    MHD_OPTION_THREAD_STACK_SIZE, (size_t)(512 * 1024),
+	    MHD_OPTION_STRICT_FOR_CLIENT, 1,
+	    MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+	    MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
+	    MHD_OPTION_END);
+	return listener->daemon != NULL ? 0 : -1;
+}
+
+static int
+options_copy(struct api *api, const struct api_options *from)
+{
+	struct api_options *to = &api->options;
+
+	*to = *from;
+	to->proxy_host = strdup(from->proxy_host);
+	to->agent_socket = strdup(from->agent_socket);
+	to->ca_cert = strdup(from->ca_cert);
+	to->ca_bundle = strdup(from->ca_bundle);
+	to->checkpoint_path = strdup(from->checkpoint_path);
+	return to->proxy_host != NULL && to->agent_socket != NULL &&
+	    to->ca_cert != NULL && to->ca_bundle != NULL &&
+	    to->checkpoint_path != NULL ? 0 : -1;
+}
+
+static int
+lanes_make(struct api *api)
+{
+	for (unsigned i = 0; i < API_LEDGER_PORTS; i++) {
+		api->lanes[i].port = ledger_port(api->options.ledger,
+		    api->options.first_port + i);
+		api->lanes[i].thread = gate_thread_new(api->options.gate);
+		if (api->lanes[i].port == NULL || api->lanes[i].thread == NULL)
+			return -1;
+	}
+	return 0;
+}
+
+/* Listeners that never started still hold the caller's sockets. */
+static void
+sockets_close(struct api *api)
+{
+	const int fds[3] = { api->options.operator_fd, api->options.agent_fd,
+	    api->options.tcp_fd };
+
+	for (size_t i = 0; i < 3; i++)
+		if (fds[i] != -1)
+			close(fds[i]);
+}
+
+struct api *
+api_start(const struct api_options *options, char *err, size_t err_len)
+{
+	struct api *api = calloc(1, sizeof(*api));
+
+	if (api == NULL) {
+		snprintf(err, err_len, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&api->lock, NULL);
+	pthread_cond_init(&api->freed, NULL);
+	json_set_alloc_funcs(malloc, wiping_free);
+	if (options_copy(api, options) == -1 || lanes_make(api) == -1) {
+		snprintf(err, err_len, "the API needs %d ledger ports and memory",
+		    API_LEDGER_PORTS);
+		goto fail;
+	}
+	if (listen_start(api, DOOR_OPERATOR, options->operator_fd) == -1 ||
+	    listen_start(api, DOOR_AGENT, options->agent_fd) == -1 ||
+	    listen_start(api, DOOR_TCP, options->tcp_fd) == -1) {
+		snprintf(err, err_len, "the API's server does not start");
+		goto fail;
+	}
+	return api;
+fail:
+	api_stop(api);
+	return NULL;
+}
+
+/* No new connections; those that are open are served on for a while. */
+static void
+quiesce(struct api *api)
+{
+	const struct timespec pause = { 0, 10000000 };
+
+	for (size_t i = 0; i < 3; i++)
+		if (api->listeners[i].daemon != NULL)
+			MHD_quiesce_daemon(api->listeners[i].daemon);
+	for (int ms = 0; ms < STOP_MS && atomic_load(&api->in_flight) > 0;
+	    ms += 10)
+		nanosleep(&pause, NULL);
+}
+
+void
+api_stop(struct api *api)
+{
+	if (api == NULL)
+		return;
+	quiesce(api);
+	for (size_t i = 0; i < 3; i++)
+		if (api->listeners[i].daemon != NULL)
+			MHD_stop_daemon(api->listeners[i].daemon);
+	sockets_close(api);
+	for (size_t i = 0; i < API_LEDGER_PORTS; i++)
+		gate_thread_free(api->lanes[i].thread);
+	free((char *)(uintptr_t)api->options.proxy_host);
+	free((char *)(uintptr_t)api->options.agent_socket);
+	free((char *)(uintptr_t)api->options.ca_cert);
+	free((char *)(uintptr_t)api->options.ca_bundle);
+	free((char *)(uintptr_t)api->options.checkpoint_path);
+	pthread_mutex_destroy(&api->lock);
+	pthread_cond_destroy(&api->freed);
+	free(api);
+}

@@ -1,0 +1,168 @@
+/* /v1/decide: what adapters ask. */
+#include "api/impl.h"
+
+#include "json_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+struct question {
+	const char *kind, *verb, *name, *adapter;
+	const char *scheme, *host, *path, *query, *ip;
+	const char *agent_name, *agent_version;
+	int64_t port;
+	json_t *args;
+};
+
+static struct policy_str
+text_of(const char *text)
+{
+	return (struct policy_str){ text, text != NULL ? strlen(text) : 0 };
+}
+
+static int
+action_read(json_t *object, struct question *out, char *err, size_t err_len)
+{
+	const struct json_in_field fields[] = {
+		{ "kind", JSON_IN_STR, true, 0, 32, &out->kind },
+		{ "verb", JSON_IN_STR, false, 0, 128, &out->verb },
+		{ "name", JSON_IN_STR, false, 0, 4096, &out->name },
+		{ "args", JSON_IN_ANY, false, 0, 0, &out->args },
+	};
+
+	return json_in_read(object, fields, 4, "action", err, err_len);
+}
+
+static int
+target_read(json_t *object, struct question *out, char *err, size_t err_len)
+{
+	const struct json_in_field fields[] = {
+		{ "scheme", JSON_IN_STR, false, 0, 16, &out->scheme },
+		{ "host", JSON_IN_STR, false, 0, TARGET_HOST_MAX - 1, &out->host },
+		{ "port", JSON_IN_INT, false, 1, 65535, &out->port },
+		{ "path", JSON_IN_STR, false, 0, TARGET_PATH_MAX, &out->path },
+		{ "query", JSON_IN_STR, false, 0, TARGET_QUERY_MAX, &out->query },
+		{ "ip", JSON_IN_STR, false, 0, 64, &out->ip },
+	};
+
+	return object == NULL ? 0 :
+	    json_in_read(object, fields, 6, "target", err, err_len);
+}
+
+static int
+agent_read(json_t *object, struct question *out, char *err, size_t err_len)
+{
+	const struct json_in_field fields[] = {
+		{ "name", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->agent_name },
+		{ "version", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->agent_version },
+	};
+
+	return object == NULL ? 0 :
+	    json_in_read(object, fields, 2, "agent", err, err_len);
+}
+
+static bool
+question_read(struct api_call *call, struct question *out)
+{
+	json_t *action = NULL, *target = NULL, *agent = NULL;
+	const struct json_in_field fields[] = {
+		{ "action", JSON_IN_OBJECT, true, 0, 0, &action },
+		{ "target", JSON_IN_OBJECT, false, 0, 0, &target },
+		{ "agent", JSON_IN_OBJECT, false, 0, 0, &agent },
+		{ "adapter", JSON_IN_STR, false, 0, 64, &out->adapter },
+	};
+	char err[256];
+
+	if (json_in_read(call->json, fields, 4, "", err, sizeof(err)) == 0 &&
+	    action_read(action, out, err, sizeof(err)) == 0 &&
+	    target_read(target, out, err, sizeof(err)) == 0 &&
+	    agent_read(agent, out, err, sizeof(err)) == 0)
+		return true;
+	api_refuse(call, 400, "api/member", err, "see openapi.json");
+	return false;
+}
+
+static void
+obligation_add(json_t *list, const char *name, int64_t value)
+{
+	if (value >= 0)
+		json_array_append_new(list, json_pack("{s:I}", name,
+		    (json_int_t)value));
+}
+
+static json_t *
+answered(const struct gate_answer *answer, const struct ledger_receipt *receipt)
+{
+	static const char *const words[] = { "deny", "allow", "ask" };
+	const struct policy_decision *policy = &answer->policy;
+	json_t *list = json_array();
+
+	json_array_append_new(list, json_pack("{s:b}", "redact",
+	    (int)policy->redact));
+	obligation_add(list, "max_bytes", policy->max_bytes);
+	obligation_add(list, "cost", policy->cost);
+	obligation_add(list, "ttl_s", policy->ttl_s);
+	obligation_add(list, "uses", policy->uses);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o}", "decision",
+	    words[answer->verdict], "reason", policy->reason, "rule",
+	    policy->rule, "obligations", list, "receipt",
+	    api_receipt(receipt));
+}
+
+static void
+record(struct api_call *call, const struct gate_answer *answer)
+{
+	const struct gate_verdict *verdict = &answer->record;
+	struct ledger_record line = { .type = verdict->record_type,
+	    .run = run_id(call->run), .policy = rules_digest(verdict->rules),
+	    .body = verdict->record, .body_len = verdict->record_len };
+	struct ledger_receipt receipt;
+
+	if (ledger_append_wait(call->lane->port, &line, &receipt) ==
+	    LEDGER_DURABLE)
+		api_answer(call, 200, answered(answer, &receipt));
+	else
+		api_refuse(call, 503, "ledger/failed",
+		    "the decision could not be recorded, so it does not hold",
+		    "see the daemon's log");
+}
+
+void
+api_decide(struct api_call *call)
+{
+	struct question asked = { .port = -1 };
+	struct gate_answer *answer;
+	struct gate_action action;
+	char *args = NULL;
+
+	if (!question_read(call, &asked))
+		return;
+	if (asked.args != NULL)
+		args = json_dumps(asked.args, JSON_COMPACT | JSON_ENCODE_ANY);
+	answer = malloc(sizeof(*answer));
+	if (answer == NULL || (asked.args != NULL && args == NULL)) {
+		api_answer(call, 503, NULL);
+		goto out;
+	}
+	action = (struct gate_action){ .peer = call->peer,
+	    .kind = text_of(asked.kind), .verb = text_of(asked.verb),
+	    .name = text_of(asked.name), .args = text_of(args),
+	    .scheme = text_of(asked.scheme), .host = text_of(asked.host),
+	    .path = text_of(asked.path), .query = text_of(asked.query),
+	    .ip = text_of(asked.ip), .port = asked.port,
+	    .agent_name = text_of(asked.agent_name),
+	    .agent_version = text_of(asked.agent_version),
+	    .adapter = text_of(asked.adapter) };
+	gate_decide_action(call->api->options.gate, call->lane->thread,
+	    call->run, &action, answer);
+	record(call, answer);
+	gate_verdict_release(&answer->record);
+out:
+	if (args != NULL) {
+		sodium_memzero(args, strlen(args));
+		free(args);
+	}
+	free(answer);
+}

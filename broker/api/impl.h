@@ -1,0 +1,145 @@
+/* What the API's own sources share. */
+#ifndef BROKER_API_IMPL_H
+#define BROKER_API_IMPL_H
+
+#include "api/api.h"
+#include "slice.h"
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define API_BODY_MAX (1u << 20)		/* bytes of a JSON body */
+#define API_SECRET_MAX (SECRET_MAX + 2)	/* and a final CRLF, which is dropped */
+#define API_CONNECTIONS 256		/* of one listener */
+#define API_IDLE_S 30
+#define API_CALL_S 60			/* a request must have come by then */
+#define API_PARAM_MAX 80
+
+enum api_door { DOOR_OPERATOR, DOOR_AGENT, DOOR_TCP };
+
+/* What one blocking call needs: policy scratch and a ledger port. */
+struct api_lane {
+	struct gate_thread *thread;
+	struct ledger_port *port;
+	bool busy;
+};
+
+struct api_listener {
+	struct api *api;
+	enum api_door door;
+	struct MHD_Daemon *daemon;
+};
+
+struct api {
+	struct api_options options;	/* its texts are copies */
+	struct api_listener listeners[3];
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	struct api_lane lanes[API_LEDGER_PORTS];
+	_Atomic unsigned in_flight;
+	atomic_bool stopping;
+	_Atomic uint64_t answers[6];	/* by hundreds of the status */
+};
+
+enum api_right {
+	RIGHT_ANYONE,
+	RIGHT_RUN,		/* a run, on its own behalf */
+	RIGHT_RUN_OR_OPERATOR,	/* a run for what is its own, the operator for all */
+	RIGHT_OPERATOR
+};
+
+enum api_body { BODY_NONE, BODY_JSON, BODY_OPTIONAL_JSON, BODY_SECRET };
+
+struct api_call;
+
+struct api_route {
+	const char *method, *path;	/* "{}" is one segment */
+	enum api_right right;
+	enum api_body body;
+	void (*handle)(struct api_call *call);
+};
+
+extern const struct api_route api_routes[];
+extern const size_t api_n_routes;
+
+struct api_call {
+	struct api *api;
+	enum api_door door;
+	struct MHD_Connection *connection;
+	const struct api_route *route;
+	char param[API_PARAM_MAX];
+	int64_t began_s;		/* monotonic */
+
+	/* who */
+	struct peer peer;
+	bool operator;
+	struct run *run;		/* referenced; NULL: none shown */
+
+	/* the body */
+	char *body;
+	size_t body_len, body_cap;
+	bool too_large;
+	json_t *json;			/* parsed, NULL where there is none */
+
+	struct api_lane *lane;
+	bool answered;
+	enum MHD_Result result;
+};
+
+/* --- answer.c: exactly one of these per call -------------------------- */
+
+/* Steals json; NULL is a 503. */
+void api_answer(struct api_call *call, unsigned status, json_t *json);
+void api_answer_text(struct api_call *call, unsigned status,
+    const char *type, char *text, size_t len);	/* takes over text (malloc) */
+void api_refuse(struct api_call *call, unsigned status, const char *rule,
+    const char *detail, const char *remedy);
+void api_refuse_problem(struct api_call *call, const struct gate_problem *why);
+
+json_t *api_receipt(const struct ledger_receipt *receipt);
+json_t *api_time(int64_t unix_s);	/* RFC 3339, UTC */
+
+/* --- caller.c --------------------------------------------------------- */
+
+/* Who calls, and may they call this?  Answers and returns false where not. */
+bool api_admit(struct api_call *call);
+
+/* The run that the path names, referenced, where the caller may see it. */
+struct run *api_run_named(struct api_call *call);
+
+/* --- body.c ----------------------------------------------------------- */
+
+/* The length is announced: refuse what is too long before it is sent. */
+bool api_body_begin(struct api_call *call);
+/* False where the connection should be cut. */
+bool api_body_add(struct api_call *call, const char *bytes, size_t len);
+/* All of it is here: parse.  Answers and returns false where it is no good. */
+bool api_body_end(struct api_call *call);
+void api_body_free(struct api_call *call);
+
+/* --- the handlers ------------------------------------------------------ */
+
+void api_run_open(struct api_call *call);
+void api_run_list(struct api_call *call);
+void api_run_look(struct api_call *call);
+void api_run_close(struct api_call *call);
+void api_grant_issue(struct api_call *call);
+void api_grant_look(struct api_call *call);
+void api_grant_revoke(struct api_call *call);
+void api_decide(struct api_call *call);
+void api_secret_put(struct api_call *call);
+void api_secret_rotate(struct api_call *call);
+void api_secret_revoke(struct api_call *call);
+void api_secret_list(struct api_call *call);
+void api_policy_reload(struct api_call *call);
+void api_checkpoint(struct api_call *call);
+void api_health(struct api_call *call);
+void api_metrics(struct api_call *call);
+void api_shutdown(struct api_call *call);
+
+/* The latest signed note, malloc'ed; NULL where there is none. */
+char *api_read_checkpoint(const struct api *api, size_t *len);
+
+#endif

@@ -1,0 +1,24 @@
+/* Every path of the API; openapi.json describes the same ones. */
+#include "api/impl.h"
+
+const struct api_route api_routes[] = {
+	{ "POST", "/v1/runs", RIGHT_OPERATOR, BODY_JSON, api_run_open },
+	{ "GET", "/v1/runs", RIGHT_OPERATOR, BODY_NONE, api_run_list },
+	{ "GET", "/v1/runs/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_run_look },
+	{ "DELETE", "/v1/runs/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_run_close },
+	{ "POST", "/v1/grants", RIGHT_RUN, BODY_JSON, api_grant_issue },
+	{ "GET", "/v1/grants/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_grant_look },
+	{ "DELETE", "/v1/grants/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_grant_revoke },
+	{ "POST", "/v1/decide", RIGHT_RUN, BODY_JSON, api_decide },
+	{ "GET", "/v1/secrets", RIGHT_OPERATOR, BODY_NONE, api_secret_list },
+	{ "PUT", "/v1/secrets/{}", RIGHT_OPERATOR, BODY_SECRET, api_secret_put },
+	{ "POST", "/v1/secrets/{}/rotate", RIGHT_OPERATOR, BODY_SECRET, api_secret_rotate },
+	{ "POST", "/v1/secrets/{}/revoke", RIGHT_OPERATOR, BODY_OPTIONAL_JSON, api_secret_revoke },
+	{ "POST", "/v1/policy/reload", RIGHT_OPERATOR, BODY_NONE, api_policy_reload },
+	{ "GET", "/v1/ledger/checkpoint", RIGHT_ANYONE, BODY_NONE, api_checkpoint },
+	{ "GET", "/healthz", RIGHT_ANYONE, BODY_NONE, api_health },
+	{ "GET", "/metrics", RIGHT_ANYONE, BODY_NONE, api_metrics },
+	{ "POST", "/v1/shutdown", RIGHT_OPERATOR, BODY_NONE, api_shutdown },
+};
+
+const size_t api_n_routes = sizeof(api_routes) / sizeof(*api_routes);

@@ -1,0 +1,286 @@
+/* /v1/runs */
+#include "api/impl.h"
+
+#include "json_in.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+/* --- opening ----------------------------------------------------------- */
+
+static bool
+budget_read(struct api_call *call, json_t *object, struct policy_budget *out)
+{
+	const struct json_in_field fields[] = {
+		{ "requests", JSON_IN_INT, false, 0, 0, &out->requests },
+		{ "bytes_out", JSON_IN_INT, false, 0, 0, &out->bytes_out },
+		{ "cost", JSON_IN_INT, false, 0, 0, &out->cost },
+		{ "wall_ms", JSON_IN_INT, false, 0, 0, &out->wall_ms },
+	};
+	char err[256];
+
+	if (object == NULL ||
+	    json_in_read(object, fields, 4, "budget", err, sizeof(err)) == 0)
+		return true;
+	api_refuse(call, 400, "api/member", err, "see openapi.json");
+	return false;
+}
+
+static bool
+options_read(struct api_call *call, struct gate_run_options *out)
+{
+	json_t *agent = NULL, *budget = NULL;
+	const struct json_in_field fields[] = {
+		{ "principal", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->principal },
+		{ "agent", JSON_IN_OBJECT, false, 0, 0, &agent },
+		{ "pid", JSON_IN_INT, false, 1, INT32_MAX, &out->pid },
+		{ "parent", JSON_IN_STR, false, 0, GATE_ID_MAX - 1, &out->parent },
+		{ "budget", JSON_IN_OBJECT, false, 0, 0, &budget },
+	};
+	const struct json_in_field of_agent[] = {
+		{ "name", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->agent_name },
+		{ "version", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->agent_version },
+	};
+	char err[256];
+
+	*out = (struct gate_run_options){ .pid = -1,
+	    .limits = { -1, -1, -1, -1 } };
+	if (json_in_read(call->json, fields, 5, "", err, sizeof(err)) == -1 ||
+	    (agent != NULL && json_in_read(agent, of_agent, 2, "agent", err,
+	    sizeof(err)) == -1)) {
+		api_refuse(call, 400, "api/member", err, "see openapi.json");
+		return false;
+	}
+	return budget_read(call, budget, &out->limits);
+}
+
+static json_t *
+texts(char *const *all, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_string(all[i]));
+	return list;
+}
+
+static json_t *
+placement(const struct placement *place)
+{
+	switch (place->kind) {
+	case PLACE_HEADER:
+		return json_pack("{s:s, s:s}", "kind", "header", "name",
+		    place->name);
+	case PLACE_BASIC:
+		return json_pack("{s:s, s:s}", "kind", "basic", "user",
+		    place->user);
+	default:
+		return json_pack("{s:s, s:s}", "kind", "query", "name",
+		    place->name);
+	}
+}
+
+static void
+placeholder_add(void *arg, const struct binding *binding, const char *value)
+{
+	json_array_append_new(arg, json_pack("{s:s, s:o, s:s, s:s, s:o, s:i, s:o}",
+	    "binding", binding->id, "env", texts(binding->env, binding->n_env),
+	    "value", value, "scheme", binding->https ? "https" : "http",
+	    "hosts", texts(binding->hosts, binding->n_hosts), "port",
+	    (int)binding->port, "placement", placement(&binding->placement)));
+}
+
+static void
+tag_add(void *arg, const uint8_t tag[32])
+{
+	char hex[65];
+
+	sodium_bin2hex(hex, sizeof(hex), tag, 32);
+	json_array_append_new(arg, json_string(hex));
+}
+
+static json_t *
+scrub(struct gate *gate)
+{
+	json_t *tags = json_array();
+	uint8_t key[32];
+	char hex[65];
+
+	gate_scrub_tags(gate, key, tag_add, tags);
+	sodium_bin2hex(hex, sizeof(hex), key, sizeof(key));
+	return json_pack("{s:s, s:o}", "key", hex, "tags", tags);
+}
+
+static json_t *
+proxy(const struct api_options *options)
+{
+	return json_pack("{s:s, s:i}", "host", options->proxy_host, "port",
+	    (int)options->proxy_port);
+}
+
+static json_t *
+opened(struct api_call *call, struct run *run, const char *token)
+{
+	const struct api_options *options = &call->api->options;
+	struct rules *rules = gate_rules(options->gate);
+	json_t *placeholders = json_array(), *json;
+	struct gate_run_info info;
+	char url[64];
+
+	run_info(run, &info);
+	gate_run_placeholders(run, rules, placeholder_add, placeholders);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", options->api_port);
+	json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:{s:s, s:s}, s:{s:s, s:s}, s:o, s:o, s:o}",
+	    "id", info.id, "token", token, "opened", api_time(info.opened_s),
+	    "policy", rules_digest(rules), "proxy", proxy(options), "api",
+	    "url", url, "socket", options->agent_socket, "ca", "cert",
+	    options->ca_cert, "bundle", options->ca_bundle, "placeholders",
+	    placeholders, "scrub", scrub(options->gate), "receipt",
+	    api_receipt(&info.receipt));
+	rules_unref(rules);
+	return json;
+}
+
+void
+api_run_open(struct api_call *call)
+{
+	struct gate_run_options options;
+	char token[GATE_TOKEN_MAX];
+	struct gate_problem why;
+	struct run *run;
+
+	if (!options_read(call, &options))
+		return;
+	run = gate_run_open(call->api->options.gate, call->lane->port, &options,
+	    token, &why);
+	if (run == NULL) {
+		api_refuse_problem(call, &why);
+		return;
+	}
+	api_answer(call, 201, opened(call, run, token));
+	sodium_memzero(token, sizeof(token));
+	run_unref(run);
+}
+
+/* --- looking ------------------------------------------------------------ */
+
+static void
+limit_set(json_t *object, const char *name, int64_t value)
+{
+	if (value >= 0)
+		json_object_set_new(object, name, json_integer(value));
+}
+
+static json_t *
+budget(const struct policy_budget *limits)
+{
+	json_t *object = json_object();
+
+	limit_set(object, "requests", limits->requests);
+	limit_set(object, "bytes_out", limits->bytes_out);
+	limit_set(object, "cost", limits->cost);
+	limit_set(object, "wall_ms", limits->wall_ms);
+	return object;
+}
+
+static void
+text_set(json_t *object, const char *name, const char *text)
+{
+	if (text[0] != '\0')
+		json_object_set_new(object, name, json_string(text));
+}
+
+static json_t *
+described(struct run *run)
+{
+	struct gate_run_info info;
+	json_t *json, *agent = json_object();
+
+	run_info(run, &info);
+	text_set(agent, "name", info.agent_name);
+	text_set(agent, "version", info.agent_version);
+	json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}",
+	    "id", info.id, "state", info.open ? "open" : "closed", "opened",
+	    api_time(info.opened_s), "agent", agent, "used",
+	    budget(&info.used), "budget", budget(&info.limits), "allowed",
+	    (json_int_t)info.allowed, "refused", (json_int_t)info.refused,
+	    "redacted", (json_int_t)info.redacted, "receipt",
+	    api_receipt(&info.receipt));
+	if (json == NULL)
+		return NULL;
+	text_set(json, "principal", info.principal);
+	text_set(json, "parent", info.parent);
+	limit_set(json, "pid", info.pid);
+	return json;
+}
+
+static void
+list_add(void *arg, struct run *run)
+{
+	json_array_append_new(arg, described(run));
+}
+
+void
+api_run_list(struct api_call *call)
+{
+	json_t *list = json_array();
+
+	gate_run_each(call->api->options.gate, list_add, list);
+	api_answer(call, 200, json_pack("{s:o}", "runs", list));
+}
+
+void
+api_run_look(struct api_call *call)
+{
+	struct run *run = api_run_named(call);
+
+	if (run == NULL)
+		return;
+	api_answer(call, 200, described(run));
+	run_unref(run);
+}
+
+/* --- closing ------------------------------------------------------------ */
+
+static json_t *
+closed(struct api_call *call, const struct run *run,
+    const struct gate_run_summary *summary)
+{
+	size_t len = 0;
+	char *note = api_read_checkpoint(call->api, &len);
+	json_t *json;
+
+	json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+	    "id", run_id(run), "first_seq", (json_int_t)summary->first_seq,
+	    "last_seq", (json_int_t)summary->last_seq, "first_index",
+	    (json_int_t)summary->first_index, "size",
+	    (json_int_t)summary->size, "requests",
+	    (json_int_t)summary->requests, "allowed",
+	    (json_int_t)summary->allowed, "refused",
+	    (json_int_t)summary->refused, "redacted",
+	    (json_int_t)summary->redacted, "bytes_out",
+	    (json_int_t)summary->bytes_out, "checkpoint",
+	    note != NULL ? note : "");
+	free(note);
+	return json;
+}
+
+void
+api_run_close(struct api_call *call)
+{
+	struct run *run = api_run_named(call);
+	struct gate_run_summary summary;
+	struct gate_problem why;
+
+	if (run == NULL)
+		return;
+	if (gate_run_close(call->api->options.gate, call->lane->port, run,
+	    &summary, &why) == -1)
+		api_refuse_problem(call, &why);
+	else
+		api_answer(call, 200, closed(call, run, &summary));
+	run_unref(run);
+}

@@ -1,0 +1,81 @@
+/* /v1/secrets, for the operator.  Values go in and never come out. */
+#include "api/impl.h"
+
+#include "json_in.h"
+
+static void
+put(struct api_call *call, bool rotate, unsigned status)
+{
+	struct gate_problem why;
+	uint32_t version = 0;
+
+	if (gate_secret_put(call->api->options.gate, call->lane->port,
+	    call->param, call->body, call->body_len, rotate, &version,
+	    &why) == -1)
+		api_refuse_problem(call, &why);
+	else
+		api_answer(call, status, json_pack("{s:s, s:I}", "name",
+		    call->param, "version", (json_int_t)version));
+}
+
+void
+api_secret_put(struct api_call *call)
+{
+	put(call, false, 201);
+}
+
+void
+api_secret_rotate(struct api_call *call)
+{
+	put(call, true, 200);
+}
+
+void
+api_secret_revoke(struct api_call *call)
+{
+	int64_t version = 0;
+	const struct json_in_field fields[] = {
+		{ "version", JSON_IN_INT, false, 1, UINT32_MAX, &version },
+	};
+	struct gate_problem why;
+	char err[256];
+
+	if (call->json != NULL &&
+	    json_in_read(call->json, fields, 1, "", err, sizeof(err)) == -1) {
+		api_refuse(call, 400, "api/member", err, "see openapi.json");
+		return;
+	}
+	if (gate_secret_revoke(call->api->options.gate, call->lane->port,
+	    call->param, (uint32_t)version, &why) == -1)
+		api_refuse_problem(call, &why);
+	else
+		api_answer(call, 200, json_pack("{s:s}", "name", call->param));
+}
+
+static void
+list_add(void *arg, const struct vault_entry *entry)
+{
+	json_t *one = json_pack("{s:s, s:I, s:o}", "name", entry->name,
+	    "version", (json_int_t)entry->version, "created",
+	    api_time(entry->created_s));
+
+	if (one != NULL && entry->revoked_s != 0)
+		json_object_set_new(one, "revoked",
+		    api_time(entry->revoked_s));
+	json_array_append_new(arg, one);
+}
+
+void
+api_secret_list(struct api_call *call)
+{
+	json_t *list = json_array();
+	struct gate_problem why;
+
+	if (gate_secret_each(call->api->options.gate, list_add, list,
+	    &why) == -1) {
+		json_decref(list);
+		api_refuse_problem(call, &why);
+		return;
+	}
+	api_answer(call, 200, json_pack("{s:o}", "secrets", list));
+}

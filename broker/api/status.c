@@ -1,0 +1,86 @@
+/* Policy, ledger, health, shutdown. */
+#include "api/impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOTE_MAX 65536
+
+void
+api_policy_reload(struct api_call *call)
+{
+	char before[POLICY_DIGEST_LEN + 1], after[POLICY_DIGEST_LEN + 1];
+	struct gate_problem why;
+
+	if (gate_reload(call->api->options.gate, call->lane->port, before,
+	    after, &why) == -1)
+		api_refuse_problem(call, &why);
+	else
+		api_answer(call, 200, json_pack("{s:s, s:s}", "before", before,
+		    "after", after));
+}
+
+char *
+api_read_checkpoint(const struct api *api, size_t *len)
+{
+	char *note = malloc(NOTE_MAX + 1);
+	ssize_t n = -1;
+	size_t have = 0;
+	int fd;
+
+	fd = open(api->options.checkpoint_path, O_RDONLY | O_CLOEXEC);
+	while (fd != -1 && note != NULL && have < NOTE_MAX) {
+		n = read(fd, note + have, NOTE_MAX - have);
+		if (n <= 0 && !(n == -1 && errno == EINTR))
+			break;
+		have += n > 0 ? (size_t)n : 0;
+	}
+	if (fd != -1)
+		close(fd);
+	if (n != 0 || have == 0) {	/* not read to its end */
+		free(note);
+		return NULL;
+	}
+	note[have] = '\0';
+	*len = have;
+	return note;
+}
+
+void
+api_checkpoint(struct api_call *call)
+{
+	size_t len = 0;
+	char *note = api_read_checkpoint(call->api, &len);
+
+	if (note != NULL)
+		api_answer_text(call, 200, "text/plain; charset=utf-8", note,
+		    len);
+	else
+		api_refuse(call, 404, "ledger/no-checkpoint",
+		    "no checkpoint has been signed yet",
+		    "try again after the checkpoint interval");
+}
+
+void
+api_health(struct api_call *call)
+{
+	bool well = ledger_healthy(call->api->options.ledger);
+
+	api_answer(call, well ? 200 : 503, json_pack("{s:s, s:s, s:s}",
+	    "status", well ? "ok" : "failed", "ledger", well ? "ok" : "failed",
+	    "version", COUNTERSIGN_VERSION));
+}
+
+void
+api_shutdown(struct api_call *call)
+{
+	struct api *api = call->api;
+
+	api_answer(call, 202, json_pack("{s:s}", "status", "stopping"));
+	if (api->options.shutdown != NULL && !atomic_exchange(&api->stopping,
+	    true))
+		api->options.shutdown(api->options.arg);
+}
