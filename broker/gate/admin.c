@@ -27,7 +27,7 @@ text_copy(char *out, size_t cap, const char *text)
 }
 
 void
-problem_set(struct gate_problem *why, unsigned status, const char *rule,
+gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy)
 {
 	why->status = status;
@@ -50,7 +50,7 @@ gate_append(struct ledger_port *port, const char *type, const char *run,
 		status = ledger_append_wait(port, &record, receipt);
 	if (status == LEDGER_DURABLE)
 		return 0;
-	problem_set(why, 503, status == LEDGER_FULL ? "ledger/full" :
+	gate_problem_set(why, 503, status == LEDGER_FULL ? "ledger/full" :
 	    "ledger/failed", "the record could not be made durable, so nothing was done",
 	    status == LEDGER_FULL ? "free space where the ledger is" :
 	    "see the daemon's log; restart it once the cause is gone");
@@ -233,7 +233,7 @@ reload_locked(struct gate *gate, struct ledger_port *port,
 	if (secrets_refresh(&gate->secrets, gate->vault,
 	    after->bindings) == -1) {
 		rules_unref(after);
-		problem_set(why, 503, "gate/memory", "out of locked memory",
+		gate_problem_set(why, 503, "gate/memory", "out of locked memory",
 		    "raise the limit of locked memory (ulimit -l)");
 		return -1;
 	}
@@ -256,7 +256,7 @@ gate_reload(struct gate *gate, struct ledger_port *port,
 	text_copy(before, POLICY_DIGEST_LEN + 1, gate->rules->digest);
 	rules = rules_load(gate->pack_path, err, sizeof(err));
 	if (rules == NULL)
-		problem_set(why, 422, "policy/bad-pack", err,
+		gate_problem_set(why, 422, "policy/bad-pack", err,
 		    "the pack in force stays; mend the new one and reload");
 	else
 		rv = reload_locked(gate, port, rules, why);
@@ -289,23 +289,23 @@ vault_problem(const struct vault_error *error, struct gate_problem *why)
 {
 	switch (error->status) {
 	case VAULT_EXISTS:
-		problem_set(why, 409, "vault/exists", error->text,
+		gate_problem_set(why, 409, "vault/exists", error->text,
 		    "use rotate for a new version");
 		break;
 	case VAULT_MISSING:
-		problem_set(why, 404, "vault/missing", error->text,
+		gate_problem_set(why, 404, "vault/missing", error->text,
 		    "store it with put");
 		break;
 	case VAULT_REVOKED:
-		problem_set(why, 409, "vault/revoked", error->text,
+		gate_problem_set(why, 409, "vault/revoked", error->text,
 		    "store a new version with rotate");
 		break;
 	case VAULT_INVALID:
-		problem_set(why, 400, "vault/invalid", error->text,
+		gate_problem_set(why, 400, "vault/invalid", error->text,
 		    "names are a-z, 0-9, '.', '_' and '-'; secrets hold no CR, LF or NUL");
 		break;
 	default:
-		problem_set(why, 503, "vault/unavailable", error->text,
+		gate_problem_set(why, 503, "vault/unavailable", error->text,
 		    "see the daemon's log");
 	}
 	return -1;
@@ -338,7 +338,7 @@ secrets_changed(struct gate *gate, struct gate_problem *why)
 	if (secrets_refresh(&gate->secrets, gate->vault,
 	    gate->rules->bindings) == 0)
 		return 0;
-	problem_set(why, 503, "gate/memory", "out of locked memory",
+	gate_problem_set(why, 503, "gate/memory", "out of locked memory",
 	    "raise the limit of locked memory (ulimit -l)");
 	return -1;
 }

@@ -32,7 +32,7 @@ static int
 no(struct wish *wish, unsigned status, const char *rule, const char *detail,
     const char *remedy)
 {
-	problem_set(wish->why, status, rule, detail, remedy);
+	gate_problem_set(wish->why, status, rule, detail, remedy);
 	return -1;
 }
 
@@ -327,7 +327,7 @@ gate_grant_issue(struct gate *gate, struct gate_thread *thread,
 
 	token[0] = '\0';
 	if (wish == NULL) {
-		problem_set(why, 503, "gate/memory", "out of memory",
+		gate_problem_set(why, 503, "gate/memory", "out of memory",
 		    "try again");
 		return -1;
 	}
@@ -364,7 +364,7 @@ grant_for(struct gate *gate, struct slice id, const struct run *run,
 		return grant;
 	if (grant != NULL)
 		credential_release(&grant->credential);
-	problem_set(why, 404, "grant/unknown",
+	gate_problem_set(why, 404, "grant/unknown",
 	    "this run has no grant with that id (grants do not outlive a restart)",
 	    "ask for a new grant");
 	return NULL;

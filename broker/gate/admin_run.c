@@ -87,7 +87,7 @@ parent_find(struct gate *gate, const char *id, bool *fine,
 	parent = gate_run_by_id(gate, slice_of(id));
 	*fine = parent != NULL && run_open_p(parent) && depth_ok(parent);
 	if (!*fine) {
-		problem_set(why, 409, "run/bad-parent",
+		gate_problem_set(why, 409, "run/bad-parent",
 		    "the parent is no open run, or too deep below others",
 		    "name an open run");
 		run_unref(parent);
@@ -108,7 +108,7 @@ enter(struct gate *gate, struct run *run, struct gate_problem *why)
 	run_forget_locked(gate);
 	pthread_rwlock_unlock(&gate->lock);
 	if (!fine)
-		problem_set(why, 503, "run/too-many",
+		gate_problem_set(why, 503, "run/too-many",
 		    "too many open runs, or the parent closed meanwhile",
 		    "close runs that are over");
 	return fine;
@@ -120,7 +120,7 @@ root_ok(const struct gate_run_options *options, const struct run *run,
 {
 	if (options->pid <= 0 || run->root.pid == options->pid)
 		return true;
-	problem_set(why, 409, "run/no-process",
+	gate_problem_set(why, 409, "run/no-process",
 	    "there is no process with that pid",
 	    "name a process that lives as long as the run");
 	return false;
@@ -143,7 +143,7 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 	keyed_mint(TOKEN_RUN, 32, token, GATE_TOKEN_MAX);
 	run = run_new(gate, rules, options, parent, token);
 	if (run == NULL) {
-		problem_set(why, 503, "gate/memory", "out of memory",
+		gate_problem_set(why, 503, "gate/memory", "out of memory",
 		    "close runs that are over");
 		goto fail;
 	}
@@ -289,7 +289,7 @@ gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
 	int rv = 0;
 
 	if (!shut(gate, run)) {
-		problem_set(why, 409, "run/closed", "the run is closed already",
+		gate_problem_set(why, 409, "run/closed", "the run is closed already",
 		    "nothing is left to do");
 		return -1;
 	}

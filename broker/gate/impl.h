@@ -191,7 +191,7 @@ bool gate_secret_take(struct gate *gate, const struct rules *rules,
 /* Cut to fit, never inside a UTF-8 sequence. */
 void text_copy(char *out, size_t cap, const char *text);
 
-void problem_set(struct gate_problem *why, unsigned status, const char *rule,
+void gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy);
 
 /* Append and wait; a failure becomes a 503. */
