@@ -10,8 +10,8 @@ deny(struct gate_answer *out, const char *rule, const char *reason)
 {
 	out->verdict = POLICY_DENY;
 	out->policy.verdict = POLICY_DENY;
-	text_copy(out->policy.rule, sizeof(out->policy.rule), rule);
-	text_copy(out->policy.reason, sizeof(out->policy.reason), reason);
+	gate_text_copy(out->policy.rule, sizeof(out->policy.rule), rule);
+	gate_text_copy(out->policy.reason, sizeof(out->policy.reason), reason);
 }
 
 /* Every text of an action that an agent chooses. */
@@ -146,8 +146,8 @@ word(struct gate_thread *thread, struct run *run,
 	    "decision";
 	record->allow = out->verdict == POLICY_ALLOW;
 	record->status = 200;
-	text_copy(record->rule, sizeof(record->rule), out->policy.rule);
-	text_copy(record->reason, sizeof(record->reason), out->policy.reason);
+	gate_text_copy(record->rule, sizeof(record->rule), out->policy.rule);
+	gate_text_copy(record->reason, sizeof(record->reason), out->policy.reason);
 }
 
 void

@@ -13,7 +13,7 @@
 /* --- small things ---------------------------------------------------- */
 
 void
-text_copy(char *out, size_t cap, const char *text)
+gate_text_copy(char *out, size_t cap, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -31,9 +31,9 @@ gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy)
 {
 	why->status = status;
-	text_copy(why->rule, sizeof(why->rule), rule);
-	text_copy(why->detail, sizeof(why->detail), detail);
-	text_copy(why->remedy, sizeof(why->remedy), remedy);
+	gate_text_copy(why->rule, sizeof(why->rule), rule);
+	gate_text_copy(why->detail, sizeof(why->detail), detail);
+	gate_text_copy(why->remedy, sizeof(why->remedy), remedy);
 }
 
 int
@@ -253,14 +253,14 @@ gate_reload(struct gate *gate, struct ledger_port *port,
 	int rv = -1;
 
 	pthread_mutex_lock(&gate->admin);
-	text_copy(before, POLICY_DIGEST_LEN + 1, gate->rules->digest);
+	gate_text_copy(before, POLICY_DIGEST_LEN + 1, gate->rules->digest);
 	rules = rules_load(gate->pack_path, err, sizeof(err));
 	if (rules == NULL)
 		gate_problem_set(why, 422, "policy/bad-pack", err,
 		    "the pack in force stays; mend the new one and reload");
 	else
 		rv = reload_locked(gate, port, rules, why);
-	text_copy(after, POLICY_DIGEST_LEN + 1, gate->rules->digest);
+	gate_text_copy(after, POLICY_DIGEST_LEN + 1, gate->rules->digest);
 	atomic_fetch_add(rv == 0 ? &gate->reloads : &gate->reloads_failed, 1);
 	pthread_mutex_unlock(&gate->admin);
 	return rv;

@@ -67,9 +67,9 @@ choose_binding(struct wish *wish)
 		return no(wish, 403, "grant/no-binding",
 		    "no such binding covers the target's scheme, host and port",
 		    "see `countersign bind`");
-	text_copy(wish->grant->binding, sizeof(wish->grant->binding),
+	gate_text_copy(wish->grant->binding, sizeof(wish->grant->binding),
 	    wish->binding->id);
-	text_copy(wish->grant->secret, sizeof(wish->grant->secret),
+	gate_text_copy(wish->grant->secret, sizeof(wish->grant->secret),
 	    wish->binding->secret);
 	return 0;
 }

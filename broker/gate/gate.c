@@ -36,9 +36,9 @@ refuse(struct passage *p, unsigned status, const char *rule,
 
 	out->allow = false;
 	out->status = status;
-	text_copy(out->rule, sizeof(out->rule), rule);
-	text_copy(out->reason, sizeof(out->reason), reason);
-	text_copy(out->remedy, sizeof(out->remedy), remedy);
+	gate_text_copy(out->rule, sizeof(out->rule), rule);
+	gate_text_copy(out->reason, sizeof(out->reason), reason);
+	gate_text_copy(out->remedy, sizeof(out->remedy), remedy);
 	return false;
 }
 
@@ -93,7 +93,7 @@ grant_step(struct passage *p)
 	p->grant = grant_of(p->carried.credential);
 	if (p->grant == NULL)
 		return true;
-	text_copy(out->grant, sizeof(out->grant), p->grant->id);
+	gate_text_copy(out->grant, sizeof(out->grant), p->grant->id);
 	input_grant(&p->input, p->grant);
 	rule = grant_usable(p->grant, &p->request->peer, &reason);
 	if (rule == NULL)
@@ -196,8 +196,8 @@ policy_step(struct passage *p)
 		return over_budget(p, "budget/cost",
 		    "the request costs more than the run has left");
 	p->cost = decision->cost > 0 ? decision->cost : 0;
-	text_copy(out->rule, sizeof(out->rule), decision->rule);
-	text_copy(out->reason, sizeof(out->reason), decision->reason);
+	gate_text_copy(out->rule, sizeof(out->rule), decision->rule);
+	gate_text_copy(out->reason, sizeof(out->reason), decision->reason);
 	if (!decision->redact) {
 		redact_needles_unref(out->needles);
 		out->needles = NULL;

@@ -189,7 +189,7 @@ bool gate_secret_take(struct gate *gate, const struct rules *rules,
     struct redact_needles **needles, uint32_t *version);
 
 /* Cut to fit, never inside a UTF-8 sequence. */
-void text_copy(char *out, size_t cap, const char *text);
+void gate_text_copy(char *out, size_t cap, const char *text);
 
 void gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy);
