@@ -11,23 +11,23 @@
 
 struct inflate {
 	z_stream z;
-	enum inflate_coding coding;
+	bool gzip;
 	bool begun;	/* a byte of input was seen */
 	bool inside;	/* of a member, from its first byte to its last */
 	bool bad;
 };
 
-enum inflate_coding
-inflate_coding(struct slice value)
+static bool
+is_gzip(struct slice coding)
 {
-	if (value.n == 0 || slice_case_eq(value, SLICE("identity")))
-		return INFLATE_IDENTITY;
-	if (slice_case_eq(value, SLICE("gzip")) ||
-	    slice_case_eq(value, SLICE("x-gzip")))
-		return INFLATE_GZIP;
-	if (slice_case_eq(value, SLICE("deflate")))
-		return INFLATE_DEFLATE;
-	return INFLATE_UNKNOWN;
+	return slice_case_eq(coding, SLICE("gzip")) ||
+	    slice_case_eq(coding, SLICE("x-gzip"));
+}
+
+bool
+inflate_knows(struct slice coding)
+{
+	return is_gzip(coding) || slice_case_eq(coding, SLICE("deflate"));
 }
 
 /* zlib's window holds plain text of the stream, so it is wiped when given back:
@@ -63,20 +63,19 @@ give_memory(voidpf opaque, voidpf address)
 }
 
 struct inflate *
-inflate_new(enum inflate_coding coding)
+inflate_new(struct slice coding)
 {
 	struct inflate *inf;
 
-	if (coding != INFLATE_GZIP && coding != INFLATE_DEFLATE)
+	if (!inflate_knows(coding))
 		return NULL;
 	inf = calloc(1, sizeof(*inf));
 	if (inf == NULL)
 		return NULL;
-	inf->coding = coding;
+	inf->gzip = is_gzip(coding);
 	inf->z.zalloc = take_memory;
 	inf->z.zfree = give_memory;
-	if (inflateInit2(&inf->z, coding == INFLATE_GZIP ? GZIP_BITS :
-	    WINDOW_BITS) != Z_OK) {
+	if (inflateInit2(&inf->z, inf->gzip ? GZIP_BITS : WINDOW_BITS) != Z_OK) {
 		free(inf);
 		return NULL;
 	}
@@ -93,7 +92,7 @@ inflate_free(struct inflate *inf)
 }
 
 bool
-inflate_whole(const struct inflate *inf)
+inflate_complete(const struct inflate *inf)
 {
 	return !inf->inside && !inf->bad;
 }
@@ -106,51 +105,61 @@ inflate_whole(const struct inflate *inf)
 static bool
 begin_member(struct inflate *inf, uint8_t first)
 {
-	int bits = inf->coding == INFLATE_GZIP ? GZIP_BITS :
+	int bits = inf->gzip ? GZIP_BITS :
 	    (first & 15) == 8 ? WINDOW_BITS : -WINDOW_BITS;
 
 	inf->begun = inf->inside = true;
 	return inflateReset2(&inf->z, bits) == Z_OK;
 }
 
+/* Between members: what to do before zlib sees a byte.  OK: go on. */
 static enum inflate_result
-step(struct inflate *inf, struct slice *in)
+outside(struct inflate *inf, const struct slice *in)
+{
+	if (inf->begun && !inf->gzip)
+		return in->n == 0 ? INFLATE_END : INFLATE_BAD;
+	if (in->n > 0 && !begin_member(inf, (uint8_t)in->p[0]))
+		return INFLATE_BAD;
+	return INFLATE_OK;
+}
+
+/* One call of zlib; *more: there may be more to do with what is here. */
+static enum inflate_result
+step(struct inflate *inf, struct slice *in, bool *more)
 {
 	int r;
 
-	if (!inf->inside) {
-		if (inf->begun && inf->coding == INFLATE_DEFLATE)
-			return INFLATE_END;
-		if (in->n == 0)
-			return INFLATE_MORE;
-		if (!begin_member(inf, (uint8_t)in->p[0]))
-			return INFLATE_BAD;
-	}
 	inf->z.next_in = (Bytef *)(uintptr_t)in->p;
 	inf->z.avail_in = in->n < UINT_MAX ? (uInt)in->n : UINT_MAX;
 	r = inflate(&inf->z, Z_NO_FLUSH);
 	in->n -= (size_t)((const char *)inf->z.next_in - in->p);
 	in->p = (const char *)inf->z.next_in;
-	if (r == Z_STREAM_END)
+	*more = in->n > 0 && inf->z.avail_out > 0;
+	if (r == Z_STREAM_END) {
 		inf->inside = false;
-	else if (r != Z_OK && r != Z_BUF_ERROR)
-		return INFLATE_BAD;
-	else if (inf->z.avail_out > 0 && in->n == 0)
-		return INFLATE_MORE;
-	return INFLATE_FULL;	/* or go on, where there is room */
+		*more &= inf->gzip;
+		return inf->gzip ? INFLATE_OK : INFLATE_END;
+	}
+	return r == Z_OK || r == Z_BUF_ERROR ? INFLATE_OK : INFLATE_BAD;
 }
 
 enum inflate_result
 inflate_feed(struct inflate *inf, struct slice *in, char *out, size_t cap,
-    size_t *n)
+    size_t *written)
 {
-	enum inflate_result r = inf->bad ? INFLATE_BAD : INFLATE_FULL;
+	enum inflate_result r = inf->bad ? INFLATE_BAD : INFLATE_OK;
+	bool more = true;
 
 	inf->z.next_out = (Bytef *)out;
 	inf->z.avail_out = cap < UINT_MAX ? (uInt)cap : UINT_MAX;
-	while (r == INFLATE_FULL && inf->z.avail_out > 0)
-		r = step(inf, in);
+	while (r == INFLATE_OK && more) {
+		if (!inf->inside)
+			r = outside(inf, in);
+		if (r != INFLATE_OK || !inf->inside)
+			break;
+		r = step(inf, in, &more);
+	}
 	inf->bad = r == INFLATE_BAD;
-	*n = (size_t)((char *)inf->z.next_out - out);
+	*written = (size_t)((char *)inf->z.next_out - out);
 	return r;
 }
