@@ -90,16 +90,29 @@ read_unsigned(struct reader *reader, const char *name, const json_t *value,
 
 static int
 read_path(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
+    char **out)
 {
-	char **field = (char **)((char *)reader->conf + *(const size_t *)arg);
 	const char *text = json_string_value(value);
 
 	if (text == NULL || text[0] != '/')
 		return refuse(reader, name, "an absolute path");
-	if ((*field = strdup(text)) == NULL)
+	if ((*out = strdup(text)) == NULL)
 		return refuse(reader, name, "kept, but there is no memory");
 	return 0;
+}
+
+static int
+read_passphrase_file(struct reader *reader, const char *name,
+    const json_t *value, const void *arg)
+{
+	return read_path(reader, name, value, &reader->conf->passphrase_file);
+}
+
+static int
+read_ca_file(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	return read_path(reader, name, value, &reader->conf->upstream_ca_file);
 }
 
 static int
@@ -295,7 +308,7 @@ static const struct member ledger_members[] = {
 };
 
 static const struct member upstream_members[] = {
-	{ "ca_file", read_path, OFFSET(upstream_ca_file) },
+	{ "ca_file", read_ca_file, NULL },
 	{ "resolve", read_resolve, NULL },
 	{ "connect_ms", read_unsigned, RANGE(connect_ms, 1, HOUR_MS) },
 	{ "idle_ms", read_unsigned, RANGE(upstream_idle_ms, 1, 24 * HOUR_MS) },
@@ -327,7 +340,7 @@ static const struct member top_members[] = {
 	{ "listen", read_listen, OFFSET(listen) },
 	{ "api", read_listen, OFFSET(api) },
 	{ "workers", read_unsigned, RANGE(workers, 1, 64) },
-	{ "passphrase_file", read_path, OFFSET(passphrase_file) },
+	{ "passphrase_file", read_passphrase_file, NULL },
 	{ "ledger", read_section, ledger_members },
 	{ "upstream", read_section, upstream_members },
 	{ "client", read_section, client_members },

@@ -460,7 +460,8 @@ parse(const char *buf, size_t len, const struct slice *request_method,
 	if (r == HEAD_DONE)
 		r = take_fields(&c, out, &m);
 	if (r == HEAD_DONE)
-		r = m.response ? conclude_response(out, &m, *request_method, err) :
+		r = request_method != NULL ?
+		    conclude_response(out, &m, *request_method, err) :
 		    conclude_request(out, &m, err);
 	if (r == HEAD_MORE && len >= HEAD_BYTES_MAX)
 		r = head_lex_bad(err, 431, "head too long");

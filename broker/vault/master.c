@@ -89,22 +89,27 @@ check_passphrase(size_t len, struct vault_error *err)
 	return VAULT_OK;
 }
 
-/* Argon2id: the key under which the master key is sealed, in locked memory. */
-static enum vault_status
+/* Argon2id: the key under which the master key is sealed, in locked memory;
+ * NULL with VAULT_IO in err. */
+static uint8_t *
 stretch(const struct envelope *envelope, const void *passphrase, size_t len,
-    uint8_t **out, struct vault_error *err)
+    struct vault_error *err)
 {
-	if ((*out = secret_memory_new(MASTER_KEY_LEN)) == NULL)
-		return vault_fail(err, VAULT_IO, "memory cannot be locked: "
-		    "raise RLIMIT_MEMLOCK (ulimit -l)");
-	if (crypto_pwhash(*out, MASTER_KEY_LEN, passphrase, len, envelope->salt,
+	uint8_t *key = secret_memory_new(MASTER_KEY_LEN);
+
+	if (key == NULL) {
+		vault_fail(err, VAULT_IO, "memory cannot be locked: raise "
+		    "RLIMIT_MEMLOCK (ulimit -l)");
+		return NULL;
+	}
+	if (crypto_pwhash(key, MASTER_KEY_LEN, passphrase, len, envelope->salt,
 	    envelope->cost.passes, (size_t)envelope->cost.mem_kib * 1024,
 	    crypto_pwhash_ALG_ARGON2ID13) == 0)
-		return VAULT_OK;
-	secret_memory_free(*out);
-	*out = NULL;
-	return vault_fail(err, VAULT_IO, "Argon2id needs %u KiB of memory, and "
-	    "they are not to be had", envelope->cost.mem_kib);
+		return key;
+	secret_memory_free(key);
+	vault_fail(err, VAULT_IO, "Argon2id needs %u KiB of memory, and they "
+	    "are not to be had", envelope->cost.mem_kib);
+	return NULL;
 }
 
 /* --- the file ---------------------------------------------------------- */
@@ -228,8 +233,7 @@ seal(const struct master *master, const char *path, const void *passphrase,
 	struct envelope envelope = {
 		.cost = cost != NULL ? *cost : master_cost_moderate
 	};
-	enum vault_status status;
-	uint8_t ad[AD_LEN], *key = NULL;
+	uint8_t ad[AD_LEN], *key;
 
 	if (envelope.cost.passes < master_cost_least.passes ||
 	    envelope.cost.passes > PASSES_MAX ||
@@ -239,9 +243,8 @@ seal(const struct master *master, const char *path, const void *passphrase,
 		    "Argon2id: 1 to %d passes, 8 KiB to 4 GiB", PASSES_MAX);
 	randombytes_buf(envelope.salt, SALT_LEN);
 	randombytes_buf(envelope.nonce, NONCE_LEN);
-	status = stretch(&envelope, passphrase, len, &key, err);
-	if (status != VAULT_OK)
-		return status;
+	if ((key = stretch(&envelope, passphrase, len, err)) == NULL)
+		return VAULT_IO;
 	associated(&envelope, ad);
 	crypto_aead_xchacha20poly1305_ietf_encrypt(envelope.sealed, NULL,
 	    master->key, MASTER_KEY_LEN, ad, sizeof(ad), NULL, envelope.nonce,
@@ -292,13 +295,14 @@ master_open(const char *path, const void *passphrase, size_t len,
 	struct envelope envelope = { 0 };
 	struct master *master = NULL;
 	enum vault_status status;
-	uint8_t ad[AD_LEN], *key = NULL;
+	uint8_t ad[AD_LEN], *key;
 
 	*out = NULL;
 	if ((status = check_passphrase(len, err)) != VAULT_OK ||
-	    (status = load(path, &envelope, err)) != VAULT_OK ||
-	    (status = stretch(&envelope, passphrase, len, &key, err)) != VAULT_OK)
+	    (status = load(path, &envelope, err)) != VAULT_OK)
 		return status;
+	if ((key = stretch(&envelope, passphrase, len, err)) == NULL)
+		return VAULT_IO;
 	associated(&envelope, ad);
 	if ((master = secret_memory_new(sizeof(*master))) == NULL)
 		status = vault_fail(err, VAULT_IO, "memory cannot be locked: "
