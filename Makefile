@@ -3,18 +3,23 @@
 #   BUILD=dir     where everything built goes (default build)
 #   SAN=1         address and undefined-behaviour sanitizers (default dir build-san)
 #   WERROR=1      warnings are errors (the default in CI and make check)
-#   PREFIX, DESTDIR, V=1
+#   FUZZ=1         clang's libFuzzer in the fuzz targets (default dir build-fuzz)
+#   PREFIX, DESTDIR
 
 # A comma where one would separate arguments.
 , := ,
 VERSION  := 0.1.0
 SAN      ?=
-BUILD    ?= $(if $(SAN),build-san,build)
+FUZZ     ?=
+BUILD    ?= $(if $(FUZZ),build-fuzz,$(if $(SAN),build-san,build))
 PREFIX   ?= /usr/local
 WERROR   ?= $(if $(CI),1,)
-CC       ?= cc
 AR       ?= ar
 PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libcurl libsecret-1 zlib
+
+ifneq ($(FUZZ),)
+CC       := clang
+endif
 
 # What compiler and linker can do is probed once, not assumed.
 probe_cc  = $(shell echo 'int main(void){return 0;}' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
@@ -22,12 +27,13 @@ HARDEN   := $(foreach f,-fstack-protector-strong -fstack-clash-protection -fcf-p
 HARDEN_L := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
             -Wvla -Wformat=2 -Wundef -Wno-unused-parameter $(if $(WERROR),-Werror)
-OPT      := $(if $(SAN),-O1 -g -fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2 -g -D_FORTIFY_SOURCE=2)
+SANITIZE := $(if $(FUZZ),-fsanitize=fuzzer-no-link$(,)address$(,)undefined,$(if $(SAN),-fsanitize=address$(,)undefined))
+OPT      := $(if $(SANITIZE),-O1 -g $(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2 -g -D_FORTIFY_SOURCE=2)
 
 CPPFLAGS += -Ibroker -I. -D_GNU_SOURCE -DCOUNTERSIGN_VERSION='"$(VERSION)"'
 CFLAGS   += -std=c11 $(OPT) $(WARN) $(HARDEN) -fPIE -pthread -ffile-prefix-map=$(CURDIR)=. \
             $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-LDFLAGS  += -pie $(HARDEN_L) -pthread $(if $(SAN),-fsanitize=address$(,)undefined)
+LDFLAGS  += -pie $(HARDEN_L) -pthread $(SANITIZE)
 LIBS      = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 # One library a folder; the mains stand apart.  Order is the order of dependence.
@@ -51,8 +57,9 @@ help:
 ## check           everything that can be tested here; ends with N passed, N failed, N skipped
 ## demo            installs what is missing, builds, and walks the golden path
 ## bench, fuzz     the long measurements; the long fuzzing
-## analyze         gcc -fanalyzer and clang's analyzer
-## install         into DESTDIR/PREFIX
+## analyze         gcc -fanalyzer and clang's analyzer; a warning is a failure
+## install         programs, manual pages, packs, documents, service unit: into DESTDIR/PREFIX
+## uninstall       what install put there
 ## clean
 
 $(BUILD)/obj/%.o: %.c
@@ -76,24 +83,79 @@ $(BUILD)/countersignd: $(BUILD)/obj/broker/countersignd.o $(ARCHIVES)
 $(BUILD)/countersign: $(BUILD)/obj/broker/countersign.o $(ARCHIVES)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# The auditor's binary: only ledger/, static, no network code.
-VERIFY_LD := $(if $(SAN),$(LDFLAGS),-static-pie $(HARDEN_L) -pthread)
+# The auditor's binary: only ledger/, no network code; static where the system
+# has static libraries (Debian has, Fedora and Arch have not).
+VERIFY_LIBS := -lsodium -lcrypto -ljansson -lz -ldl
+STATIC   := $(if $(SANITIZE),,$(shell echo 'int main(void){return 0;}' | $(CC) -static-pie -x c - -o /dev/null $(VERIFY_LIBS) 2>/dev/null && echo -static-pie))
 $(BUILD)/countersign-verify: $(BUILD)/obj/ledger/countersign-verify.o $(BUILD)/libledger.a
-	$(CC) $(VERIFY_LD) -o $@ $^ -lsodium -lcrypto -ljansson -lz -ldl
+	$(CC) $(if $(STATIC),$(STATIC) $(HARDEN_L) -pthread,$(LDFLAGS)) -o $@ $^ $(VERIFY_LIBS)
 
 include tests/tests.mk
 
-.PHONY: clean install demo
+# Two analyzers, each file on its own; a warning is a failure.  gcc 12 takes a
+# string that is stored through a pointer for lost: leaks are left to clang and
+# to the leak sanitizer.
+ANALYZED := $(foreach l,$(LIBNAMES),$(wildcard $(l)/*.c $(l)/*/*.c))
+ANALYZED_GCC   := $(ANALYZED:%.c=$(BUILD)/analyze/%.gcc)
+ANALYZED_CLANG := $(ANALYZED:%.c=$(BUILD)/analyze/%.clang)
+
+$(BUILD)/analyze/%.gcc: %.c
+	@mkdir -p $(@D)
+	gcc $(CPPFLAGS) $(CFLAGS) -O1 -U_FORTIFY_SOURCE -fanalyzer -Wno-analyzer-malloc-leak -Werror -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
+
+$(BUILD)/analyze/%.clang: %.c
+	@mkdir -p $(@D)
+	clang --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text $(CPPFLAGS) -std=c11 -pthread \
+	    $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -MMD -MP -MF $@.d -MT $@ -o $@.plist $<
+	@touch $@
+
+.PHONY: analyze analyze-gcc analyze-clang
+analyze-gcc: $(ANALYZED_GCC)
+analyze-clang: $(ANALYZED_CLANG)
+analyze: analyze-gcc analyze-clang
+
+# --- install ------------------------------------------------------------
+
+D        := $(DESTDIR)$(PREFIX)
+SHARE    := $(D)/share/countersign
+DOC      := $(D)/share/doc/countersign
+INSTALL  := install -p
+MANPAGES  = $(wildcard $(LIBNAMES:%=%/*.[1-8]))
+DOCS      = README.md LICENSE $(wildcard $(LIBNAMES:%=%/*.md) $(LIBNAMES:%=%/*/*.md))
+DATA      = $(wildcard broker/openapi.yaml)
+
+.PHONY: install uninstall
+install: all
+	$(INSTALL) -D -m 0755 -t $(D)/bin $(BUILD)/countersign $(BUILD)/countersign-verify
+	$(INSTALL) -D -m 0755 -t $(D)/libexec/countersign $(BUILD)/countersignd
+	set -e; for m in $(MANPAGES); do $(INSTALL) -D -m 0644 -t $(D)/share/man/man$${m##*.} $$m; done
+	set -e; for f in $(DOCS); do $(INSTALL) -D -m 0644 $$f $(DOC)/$$f; done
+	set -e; for f in $(DATA); do $(INSTALL) -D -m 0644 -t $(SHARE) $$f; done
+	set -e; for f in $$(cd policy && find packs -type f ! -name '*.md'); do $(INSTALL) -D -m 0644 policy/$$f $(SHARE)/$$f; done
+	$(INSTALL) -D -m 0644 -t $(D)/lib/sysusers.d contrib/systemd/countersign.conf
+	$(INSTALL) -d -m 0755 $(D)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|g' contrib/systemd/countersignd.service > $(D)/lib/systemd/system/countersignd.service
+	chmod 0644 $(D)/lib/systemd/system/countersignd.service
+	set -e; test ! -d contrib/completion || { \
+	    $(INSTALL) -D -m 0644 contrib/completion/countersign.bash $(D)/share/bash-completion/completions/countersign; \
+	    $(INSTALL) -D -m 0644 contrib/completion/countersign.zsh $(D)/share/zsh/site-functions/_countersign; \
+	    $(INSTALL) -D -m 0644 contrib/completion/countersign.fish $(D)/share/fish/vendor_completions.d/countersign.fish; }
+
+# What install put there; homes, vaults and ledgers are nobody's but yours.
+uninstall:
+	rm -f $(D)/bin/countersign $(D)/bin/countersign-verify $(D)/lib/sysusers.d/countersign.conf \
+	    $(D)/lib/systemd/system/countersignd.service $(D)/share/bash-completion/completions/countersign \
+	    $(D)/share/zsh/site-functions/_countersign $(D)/share/fish/vendor_completions.d/countersign.fish
+	for m in $(MANPAGES); do rm -f $(D)/share/man/man$${m##*.}/$${m##*/}; done
+	rm -rf $(D)/libexec/countersign $(SHARE) $(DOC)
+
+.PHONY: clean demo
 clean:
-	rm -rf build build-san build-analyze build-fuzz
+	rm -rf build build-san build-fuzz
 
 demo:
 	@contrib/bootstrap
 	@$(MAKE) --no-print-directory -s all
 	@tests/demo/demo
 
-install: all
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/countersign $(BUILD)/countersign-verify
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/libexec/countersign $(BUILD)/countersignd
-
--include $(shell find $(BUILD)/obj $(BUILD)/tests -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/tests $(BUILD)/analyze -name '*.d' 2>/dev/null)

@@ -10,6 +10,9 @@ FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRCS))
 TOOL_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/tools/*.c))
 BENCH_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+BENCHES := $(filter-out %.c %.h %.py %.md,$(wildcard tests/bench/*)) $(BENCH_BINS)
+# What takes longest begins first.
+BUILD_TESTS := $(sort $(wildcard tests/build/*))
 SCENARIOS := $(sort $(filter-out %.md %.py,$(wildcard tests/scenario/* tests/clients/* tests/fault/*)))
 
 # Test programs share tests/support/*.c, and link every library.
@@ -19,10 +22,12 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS) -lcmocka
 
-# A fuzz target with a main of its own: replays files, or random bytes.
+# A fuzz target: with a main of its own that replays files and mutations of
+# them, or (FUZZ=1) with libFuzzer's.
+FUZZ_MAIN := $(if $(FUZZ),-fsanitize=fuzzer,tests/fuzz/replay.c)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< tests/fuzz/replay.c $(ARCHIVES) $(LIBS)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(FUZZ_MAIN) $(ARCHIVES) $(LIBS)
 
 $(BUILD)/tests/tools/% $(BUILD)/tests/bench/%: tests/%.c
 $(BUILD)/tests/tools/%: tests/tools/%.c $(SUPPORT) $(ARCHIVES)
@@ -36,7 +41,7 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(SUPPORT) $(ARCHIVES)
 $(BUILD)/tests/policy_conformance: $(BUILD)/tests/tools/policy_conformance
 	ln -f $< $@
 
-.PHONY: check unit scenario fuzz-replay check-one test-bins
+.PHONY: check fuzz fuzz-bins bench unit scenario fuzz-replay check-one test-bins
 test-bins: $(BINS) $(UNIT_BINS) $(FUZZ_BINS) $(TOOL_BINS) $(BUILD)/tests/policy_conformance
 
 unit: $(UNIT_BINS)
@@ -51,9 +56,17 @@ scenario: $(BINS) $(TOOL_BINS)
 check-one: test-bins
 	tests/run --build $(BUILD) --verbose $(T)
 
+# The long fuzzing: FUZZ_SECONDS for each target.
+fuzz-bins: $(FUZZ_BINS)
+fuzz:
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} tests/build/fuzz
+
+bench: all $(BENCH_BINS)
+	@set -e; for b in $(BENCHES); do echo "== $$b"; BUILD=$(abspath $(BUILD)) $$b; done
+
 check:
 	@contrib/bootstrap --tests
 	@$(MAKE) --no-print-directory -s WERROR=1 test-bins
 	@$(MAKE) --no-print-directory -s WERROR=1 SAN=1 test-bins
-	@tests/run --build build $(UNIT_BINS) $(FUZZ_BINS) $(SCENARIOS) \
+	@tests/run --build build --timeout 1200 $(BUILD_TESTS) $(UNIT_BINS) $(FUZZ_BINS) $(SCENARIOS) \
 	    $(patsubst $(BUILD)/%,build-san/%,$(UNIT_BINS) $(FUZZ_BINS))
