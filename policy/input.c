@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -133,31 +134,155 @@ input_document(struct arena *arena, const struct policy_input *input,
 	return root;
 }
 
-int
-policy_input_json(const struct policy_input *input, char *buf, size_t cap)
+/* --- as a line of a record -------------------------------------------- */
+
+/* Integers above this are written as strings: a ledger's reader in any
+ * language must get them back whole (nanoseconds do not fit a double). */
+#define EXACT_MAX (((int64_t)1 << 53) - 1)
+
+struct text {
+	char *p;
+	size_t n, cap;
+	bool failed;
+};
+
+static void
+put(struct text *out, const char *p, size_t n)
+{
+	if (out->failed || n >= out->cap - out->n) {
+		out->failed = true;
+		return;
+	}
+	memcpy(out->p + out->n, p, n);
+	out->n += n;
+}
+
+static void
+put_string(struct text *out, const char *p, size_t n)
+{
+	size_t start = 0;
+
+	if (utf8_valid_prefix(p, n) != n)
+		out->failed = true;
+	put(out, "\"", 1);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		char escaped[8];
+
+		if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+			continue;
+		put(out, p + start, i - start);
+		start = i + 1;
+		put(out, escaped, (size_t)snprintf(escaped, sizeof(escaped),
+		    c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c));
+	}
+	put(out, p + start, n - start);
+	put(out, "\"", 1);
+}
+
+static void
+put_integer(struct text *out, int64_t i)
+{
+	const char *quote = i > EXACT_MAX || i < -EXACT_MAX ? "\"" : "";
+	char digits[32];
+
+	put(out, digits, (size_t)snprintf(digits, sizeof(digits),
+	    "%s%" PRId64 "%s", quote, i, quote));
+}
+
+/* Embedded JSON is read and written again: the record is ours to vouch for. */
+static void
+put_json(struct text *out, const struct policy_str *json)
 {
 	struct arena arena;
 	struct buf text = { .arena = &arena };
 	const struct value *v;
-	char err[200];
+	char why[120];
 	jmp_buf here;
-	volatile int n = -1;
 
-	if (arena_init(&arena, 32 * 1024, DECISION_ARENA_MAX,
-	    DECISION_STEPS_MAX) != 0)
-		return -1;
+	if (arena_init(&arena, 4096, DECISION_ARENA_MAX,
+	    DECISION_STEPS_MAX) != 0) {
+		out->failed = true;
+		return;
+	}
 	if (setjmp(here) == 0) {
 		arena.armed = &here;
-		v = input_document(&arena, input, err, sizeof(err));
+		v = value_from_json(&arena, json->p, json->n,
+		    &value_json_strict, why, sizeof(why));
 		if (v != NULL) {
 			value_to_json(&text, v, 0);
-			if (text.n < cap && text.n <= INT32_MAX) {
-				memcpy(buf, text.p, text.n);
-				buf[text.n] = '\0';
-				n = (int)text.n;
-			}
+			put(out, text.p, text.n);
+		} else {
+			out->failed = true;
 		}
+	} else {
+		out->failed = true;
 	}
 	arena_release(&arena);
-	return n;
+}
+
+static bool
+present(const struct field *field, const struct policy_input *input)
+{
+	const char *at = (const char *)input + field->offset;
+	int64_t i;
+
+	if (field->type != INTEGER)
+		return ((const struct policy_str *)(const void *)at)->p != NULL;
+	memcpy(&i, at, sizeof(i));
+	return i != -1;
+}
+
+static void
+put_field(struct text *out, const struct field *field,
+    const struct policy_input *input)
+{
+	const char *at = (const char *)input + field->offset;
+	const struct policy_str *text = (const void *)at;
+	int64_t i;
+
+	put_string(out, field->name, strlen(field->name));
+	put(out, ":", 1);
+	if (field->type == INTEGER) {
+		memcpy(&i, at, sizeof(i));
+		put_integer(out, i);
+	} else if (field->type == TEXT) {
+		put_string(out, text->p, text->n);
+	} else {
+		put_json(out, text);
+	}
+}
+
+int
+policy_input_json(const struct policy_input *input, char *buf, size_t cap)
+{
+	struct text out = { .p = buf, .cap = cap, .failed = cap == 0 };
+	const char *open = NULL;
+
+	put(&out, "{", 1);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		const struct field *field = &fields[i];
+
+		if (!present(field, input))
+			continue;
+		if (open != NULL && (field->section == NULL ||
+		    strcmp(open, field->section) != 0)) {
+			put(&out, "}", 1);
+			open = NULL;
+		}
+		if (out.n > 1 && out.p[out.n - 1] != '{')
+			put(&out, ",", 1);
+		if (field->section != NULL && open == NULL) {
+			open = field->section;
+			put_string(&out, open, strlen(open));
+			put(&out, ":{", 2);
+		}
+		put_field(&out, field, input);
+	}
+	put(&out, open != NULL ? "}" : "", open != NULL);
+	put(&out, out.n > 1 ? ",\"v\":1}" : "\"v\":1}", out.n > 1 ? 7 : 6);
+	if (out.failed || out.n > INT32_MAX)
+		return -1;
+	out.p[out.n] = '\0';
+	return (int)out.n;
 }

@@ -112,8 +112,9 @@ void policy_decide(const struct policy_pack *pack,
     struct policy_scratch *scratch, const struct policy_input *input,
     struct policy_decision *out);
 
-/* The input as one line of JSON, as `decision` records carry it.  The length,
- * or -1 where it does not fit. */
+/* The input as one line of JSON, as records carry it: integers beyond 2^53-1
+ * (now_ns, run.opened_ns) as strings, since a ledger holds no others.  The
+ * length, or -1 where it does not fit or text is not UTF-8. */
 int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
 
 #endif

@@ -279,12 +279,25 @@ input_json(void **state)
 	assert_string_equal(text, "{\"action\":{\"kind\":\"http\",\"verb\":"
 	    "\"GET\"},\"budget\":{\"bytes_out\":0,\"cost\":0,\"requests\":1,"
 	    "\"wall_ms\":0},\"caller\":{\"pid\":42,\"uid\":1000},\"now_ns\":"
-	    "1700000000000000000,\"run\":{\"id\":\"run-1\",\"opened_ns\":1,"
+	    "\"1700000000000000000\",\"run\":{\"id\":\"run-1\",\"opened_ns\":1,"
 	    "\"principal\":\"alice\"},\"secret\":{\"binding\":\"github\","
 	    "\"name\":\"github\",\"version\":1},\"target\":{\"host\":"
 	    "\"api.github.example\",\"path\":\"/a\\\"b\",\"port\":443,"
 	    "\"scheme\":\"https\"},\"v\":1}");
+	for (size_t cap = 0; cap <= (size_t)n; cap++)
+		assert_int_equal(policy_input_json(&in, text, cap), -1);
+	assert_int_equal(policy_input_json(&in, text, (size_t)n + 1), n);
 	assert_int_equal(policy_input_json(&in, tiny, sizeof(tiny)), -1);
+	in.target.path = (struct policy_str){ "/\xff", 2 };
+	assert_int_equal(policy_input_json(&in, text, sizeof(text)), -1);
+	in.target.path = (struct policy_str){ "/\n\x7f", 3 };
+	in.delegation = (struct policy_str){ "{\"b\": [1,2],\"a\":1.0}", 20 };
+	assert_true(policy_input_json(&in, text, sizeof(text)) > 0);
+	assert_non_null(strstr(text, "\"path\":\"/\\u000a\\u007f\""));
+	assert_non_null(strstr(text,
+	    "\"delegation\":{\"a\":1.0,\"b\":[1,2]}"));
+	in.delegation = (struct policy_str){ "{]", 2 };
+	assert_int_equal(policy_input_json(&in, text, sizeof(text)), -1);
 	(void)state;
 }
 
