@@ -82,7 +82,7 @@ read_str(const struct json_in_field *field, json_t *value, const char *where,
 	if (!json_is_string(value))
 		return bad(field, where, "must be a string", err, err_len);
 	len = json_string_length(value);
-	if (len == 0)
+	if (len < (size_t)field->min)
 		return bad(field, where, "is empty", err, err_len);
 	if (field->max > 0 && len > (size_t)field->max)
 		return bad(field, where, "is too long", err, err_len);

@@ -18,7 +18,7 @@
 json_t *json_in_parse(const char *buf, size_t len, char *err, size_t err_len);
 
 enum json_in_type {
-	JSON_IN_STR,	/* const char *, 1 to max bytes; borrowed from the object */
+	JSON_IN_STR,	/* const char *, min to max bytes; borrowed from the object */
 	JSON_IN_INT,	/* int64_t, min to max */
 	JSON_IN_BOOL,	/* bool */
 	JSON_IN_OBJECT,	/* json_t *, borrowed */

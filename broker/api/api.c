@@ -268,7 +268,6 @@ lanes_make(struct api *api)
 	return 0;
 }
 
-/* Listeners that never started still hold the caller's sockets. */
 static void
 sockets_close(struct api *api)
 {
@@ -305,6 +304,8 @@ api_start(const struct api_options *options, char *err, size_t err_len)
 	}
 	return api;
 fail:
+	api->options.operator_fd = api->options.agent_fd =
+	    api->options.tcp_fd = -1;	/* still the caller's */
 	api_stop(api);
 	return NULL;
 }

@@ -26,8 +26,8 @@ struct api_options {
 	unsigned first_port;	/* ledger ports first_port .. first_port + API_LEDGER_PORTS - 1 */
 	const struct plane *plane;	/* for /metrics; NULL: none */
 
-	/* Listening sockets, bound by the caller; api_start takes them over,
-	 * whatever it returns, and api_stop closes them.  -1: none. */
+	/* Listening sockets, bound by the caller; api_start takes them over
+	 * where it succeeds, and api_stop closes them.  -1: none. */
 	int operator_fd, agent_fd, tcp_fd;
 
 	/* Told to clients. */

@@ -19,16 +19,18 @@ struct question {
 static struct policy_str
 text_of(const char *text)
 {
-	return (struct policy_str){ text, text != NULL ? strlen(text) : 0 };
+	if (text == NULL || text[0] == '\0')
+		return (struct policy_str){ NULL, 0 };
+	return (struct policy_str){ text, strlen(text) };
 }
 
 static int
 action_read(json_t *object, struct question *out, char *err, size_t err_len)
 {
 	const struct json_in_field fields[] = {
-		{ "kind", JSON_IN_STR, true, 0, 32, &out->kind },
-		{ "verb", JSON_IN_STR, false, 0, 128, &out->verb },
-		{ "name", JSON_IN_STR, false, 0, 4096, &out->name },
+		{ "kind", JSON_IN_STR, true, 1, 32, &out->kind },
+		{ "verb", JSON_IN_STR, false, 1, 128, &out->verb },
+		{ "name", JSON_IN_STR, false, 1, 4096, &out->name },
 		{ "args", JSON_IN_ANY, false, 0, 0, &out->args },
 	};
 
@@ -39,12 +41,12 @@ static int
 target_read(json_t *object, struct question *out, char *err, size_t err_len)
 {
 	const struct json_in_field fields[] = {
-		{ "scheme", JSON_IN_STR, false, 0, 16, &out->scheme },
-		{ "host", JSON_IN_STR, false, 0, TARGET_HOST_MAX - 1, &out->host },
+		{ "scheme", JSON_IN_STR, false, 1, 16, &out->scheme },
+		{ "host", JSON_IN_STR, false, 1, TARGET_HOST_MAX - 1, &out->host },
 		{ "port", JSON_IN_INT, false, 1, 65535, &out->port },
-		{ "path", JSON_IN_STR, false, 0, TARGET_PATH_MAX, &out->path },
-		{ "query", JSON_IN_STR, false, 0, TARGET_QUERY_MAX, &out->query },
-		{ "ip", JSON_IN_STR, false, 0, 64, &out->ip },
+		{ "path", JSON_IN_STR, false, 1, TARGET_PATH_MAX, &out->path },
+		{ "query", JSON_IN_STR, false, 1, TARGET_QUERY_MAX, &out->query },
+		{ "ip", JSON_IN_STR, false, 1, 64, &out->ip },
 	};
 
 	return object == NULL ? 0 :
@@ -71,7 +73,7 @@ question_read(struct api_call *call, struct question *out)
 		{ "action", JSON_IN_OBJECT, true, 0, 0, &action },
 		{ "target", JSON_IN_OBJECT, false, 0, 0, &target },
 		{ "agent", JSON_IN_OBJECT, false, 0, 0, &agent },
-		{ "adapter", JSON_IN_STR, false, 0, 64, &out->adapter },
+		{ "adapter", JSON_IN_STR, false, 1, 64, &out->adapter },
 	};
 	char err[256];
 

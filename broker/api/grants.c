@@ -12,10 +12,10 @@ static bool
 options_read(struct api_call *call, struct gate_grant_options *out)
 {
 	const struct json_in_field fields[] = {
-		{ "action", JSON_IN_STR, true, 0, 31, &out->action },
-		{ "target", JSON_IN_STR, true, 0, TARGET_PATH_MAX, &out->target },
-		{ "secret", JSON_IN_STR, false, 0, VAULT_NAME_MAX, &out->secret },
-		{ "binding", JSON_IN_STR, false, 0, BINDING_ID_MAX, &out->binding },
+		{ "action", JSON_IN_STR, true, 1, 31, &out->action },
+		{ "target", JSON_IN_STR, true, 1, TARGET_PATH_MAX, &out->target },
+		{ "secret", JSON_IN_STR, false, 1, VAULT_NAME_MAX, &out->secret },
+		{ "binding", JSON_IN_STR, false, 1, BINDING_ID_MAX, &out->binding },
 		{ "uses", JSON_IN_INT, false, 1, GRANT_USES_MAX, &out->uses },
 		{ "ttl_s", JSON_IN_INT, false, 1, GRANT_TTL_MAX_S, &out->ttl_s },
 	};

@@ -37,7 +37,7 @@ options_read(struct api_call *call, struct gate_run_options *out)
 		{ "principal", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->principal },
 		{ "agent", JSON_IN_OBJECT, false, 0, 0, &agent },
 		{ "pid", JSON_IN_INT, false, 1, INT32_MAX, &out->pid },
-		{ "parent", JSON_IN_STR, false, 0, GATE_ID_MAX - 1, &out->parent },
+		{ "parent", JSON_IN_STR, false, 1, GATE_ID_MAX - 1, &out->parent },
 		{ "budget", JSON_IN_OBJECT, false, 0, 0, &budget },
 	};
 	const struct json_in_field of_agent[] = {

@@ -24,7 +24,8 @@ struct wish {
 	struct policy_decision decision;
 	const char *verdict;		/* for the record */
 	struct gate_problem *why;
-	struct grant_request requests[2];	/* the input points into them */
+	struct grant_request requests[2];	/* the input points into them, */
+	char name[48];				/* and here: "http:POST" */
 	char paths[2 * TARGET_PATH_MAX + 256];
 };
 
@@ -107,7 +108,8 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 	input_target(&wish->input, &request->target, query);
 	if (query.p == NULL)
 		wish->input.target.query = (struct policy_str){ NULL, 0 };
-	wish->input.action.verb = input_text(request->method);
+	snprintf(wish->name, sizeof(wish->name), "http:%s", request->method);
+	wish->input.action.name = input_text(wish->name);
 	policy_decide(wish->rules->pack, wish->thread->scratch, &wish->input,
 	    decision);
 	if (decision->verdict == POLICY_ALLOW)
@@ -121,8 +123,8 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 	    "see `countersign bind` for what the binding allows");
 }
 
-/* The policy says what each request of the grant may be, as it will again when
- * the request comes. */
+/* The policy is asked about each request that the grant stands for (leave to use
+ * the credential), and again about every request when it comes. */
 static int
 policy_step(struct wish *wish)
 {
@@ -133,7 +135,6 @@ policy_step(struct wish *wish)
 	if (n == 0)
 		return no(wish, 400, "grant/bad-target", "target is too long",
 		    "shorten it");
-	wish->input.action.kind = input_text("http");
 	input_binding(&wish->input, wish->binding, 0);
 	wish->input.secret.version = -1;
 	wish->input.budget.requests++;	/* the first of them included */
@@ -143,10 +144,12 @@ policy_step(struct wish *wish)
 	wish->verdict = "allow";
 	if (out->uses > 0 && wish->options->uses > out->uses)
 		return no(wish, 403, "grant/too-many-uses",
-		    "the policy allows fewer uses", "ask for fewer");
+		    "the policy allows fewer uses",
+		    "ask for fewer, or raise data.grant.uses");
 	if (out->ttl_s > 0 && wish->options->ttl_s > out->ttl_s)
 		return no(wish, 403, "grant/too-long",
-		    "the policy allows less time", "ask for less");
+		    "the policy allows less time",
+		    "ask for less, or raise data.grant.ttl_s");
 	return 0;
 }
 
@@ -265,8 +268,10 @@ consider(struct wish *wish)
 		    "see POST /v1/grants in openapi.json");
 	input_target(&wish->input, &wish->grant->target, (struct slice){
 	    wish->grant->target.query, wish->grant->target.query_len });
-	wish->input.action.kind = input_text("http");
-	wish->input.action.verb = input_text(wish->grant->verb);
+	wish->input.action.kind = input_text("credential");
+	wish->input.action.verb = input_text("use");
+	snprintf(wish->name, sizeof(wish->name), "%s", options->action);
+	wish->input.action.name = input_text(wish->name);
 	if (peer_step(wish) == -1 || choose_binding(wish) == -1)
 		return -1;
 	return policy_step(wish);

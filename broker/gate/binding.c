@@ -204,10 +204,10 @@ placement_read(json_t *object, struct placement *out, const char *where,
 {
 	const char *kind = NULL, *name = NULL, *template = NULL, *user = NULL;
 	const struct json_in_field fields[] = {
-		{ "kind", JSON_IN_STR, true, 0, 16, &kind },
-		{ "name", JSON_IN_STR, false, 0, TEXT_MAX, &name },
-		{ "template", JSON_IN_STR, false, 0, TEXT_MAX, &template },
-		{ "user", JSON_IN_STR, false, 0, TEXT_MAX, &user },
+		{ "kind", JSON_IN_STR, true, 1, 16, &kind },
+		{ "name", JSON_IN_STR, false, 1, TEXT_MAX, &name },
+		{ "template", JSON_IN_STR, false, 1, TEXT_MAX, &template },
+		{ "user", JSON_IN_STR, false, 1, TEXT_MAX, &user },
 	};
 	char inner[BINDING_ID_MAX + 64];
 
@@ -270,15 +270,15 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 	    *limits = NULL;
 	int64_t port = -1;
 	const struct json_in_field fields[] = {
-		{ "secret", JSON_IN_STR, true, 0, 64, &secret },
-		{ "scheme", JSON_IN_STR, false, 0, 5, &scheme },
+		{ "secret", JSON_IN_STR, true, 1, 64, &secret },
+		{ "scheme", JSON_IN_STR, false, 1, 5, &scheme },
 		{ "hosts", JSON_IN_ARRAY, true, 0, HOSTS_MAX, &hosts },
 		{ "port", JSON_IN_INT, false, 1, 65535, &port },
 		{ "placement", JSON_IN_OBJECT, true, 0, 0, &placement },
 		{ "allow", JSON_IN_ARRAY, false, 0, 0, &allow },
 		{ "env", JSON_IN_ARRAY, false, 0, ENV_MAX, &env },
 		{ "limits", JSON_IN_OBJECT, false, 0, 0, &limits },
-		{ "note", JSON_IN_STR, false, 0, 0, &note },
+		{ "note", JSON_IN_STR, false, 1, 0, &note },
 	};
 	const struct json_in_field limit_fields[] = {
 		{ "requests", JSON_IN_INT, false, 0, 0, &out->max_requests },

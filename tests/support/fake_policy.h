@@ -103,6 +103,12 @@ policy_decide(const struct policy_pack *pack, struct policy_scratch *scratch,
 }
 
 int
+policy_default_pack_write(const char *dir, char *err, size_t err_len)
+{
+	return -1;
+}
+
+int
 policy_input_json(const struct policy_input *input, char *buf, size_t cap)
 {
 	const struct { const char *name; struct policy_str text; } texts[] = {
@@ -125,6 +131,7 @@ policy_input_json(const struct policy_input *input, char *buf, size_t cap)
 		json_out_raw(&out, "args", input->action.args.p,
 		    input->action.args.n);
 	json_out_int(&out, "requests", input->budget.requests);
+	json_out_int(&out, "now_ns", input->now_ns);
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }

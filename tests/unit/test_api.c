@@ -400,7 +400,7 @@ test_hostile_json(void **state)
 		{ "{\"pid\":-1}", "api/member", "pid" },
 		{ "{\"pid\":\"1\"}", "api/member", "pid" },
 		{ "{\"pid\":null}", "api/member", "pid" },
-		{ "{\"principal\":\"\"}", "api/member", "principal" },
+		{ "{\"parent\":\"\"}", "api/member", "parent" },
 		{ "{\"principal\":\"a\\u0000b\"}", "api/json", "NUL" },
 		{ "{\"principal\":\"\xff\"}", "api/json", "UTF-8" },
 		{ "{\"unknown\":\"s3cr3t\"}", "api/member", "unknown" },
