@@ -1,0 +1,215 @@
+/*
+ * The Secret Service store against the service of this session bus, in TAP.
+ *
+ *   secretservice_points DIR              everything; locks the keyring at its end
+ *   secretservice_points DIR --nobody     there is no service: refused with words
+ */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libsecret/secret.h>
+
+#include "vault/vault_secretservice.h"
+
+static int n, failed;
+
+static void
+point(bool passed, const char *name)
+{
+	printf("%sok %d - %s\n", passed ? "" : "not ", ++n, name);
+	failed |= !passed;
+}
+
+static bool
+gives(struct vault *vault, const char *name, uint32_t version,
+    enum vault_status want, const char *text)
+{
+	struct secret *secret = NULL;
+	struct vault_error err = { 0 };
+	enum vault_status status;
+	uint32_t got = 0;
+	bool ok;
+
+	status = vault_get(vault, name, version, &secret, &got, &err);
+	ok = status == want;
+	if (!ok)
+		printf("# status %d: %s\n", status, err.text);
+	if (status == VAULT_OK)
+		ok = ok && secret_equal(secret, text, strlen(text)) &&
+		    (version == 0 || got == version);
+	secret_unref(secret);
+	return ok;
+}
+
+static enum vault_status
+put(struct vault *vault, const char *name, const char *text, bool rotate,
+    uint32_t *version)
+{
+	struct vault_error err = { 0 };
+	enum vault_status status;
+
+	status = vault_put(vault, name, text, strlen(text), rotate, version, &err);
+	if (status == VAULT_IO || status == VAULT_DAMAGED)
+		printf("# %s\n", err.text);
+	return status;
+}
+
+static void
+note(void *arg, const struct vault_entry *entry)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%s/%u%s ", entry->name, entry->version,
+	    entry->revoked_s != 0 ? "!" : "");
+}
+
+/* Somebody else writes an item that claims to be ours. */
+static void
+plant(const char *vault, const char *name, const char *version,
+    const char *text)
+{
+	static const SecretSchema any = { .name = "org.countersign.Secret",
+	    .flags = SECRET_SCHEMA_NONE, .attributes = {
+		{ "application", SECRET_SCHEMA_ATTRIBUTE_STRING },
+		{ "vault", SECRET_SCHEMA_ATTRIBUTE_STRING },
+		{ "name", SECRET_SCHEMA_ATTRIBUTE_STRING },
+		{ "version", SECRET_SCHEMA_ATTRIBUTE_STRING },
+		{ NULL, 0 } } };
+
+	secret_password_store_sync(&any, SECRET_COLLECTION_DEFAULT, "planted",
+	    text, NULL, NULL, "application", "countersign", "vault", vault,
+	    "name", name, "version", version, NULL);
+}
+
+static void
+versions(struct vault *vault)
+{
+	uint32_t version = 0;
+
+	point(strcmp(vault_backend(vault), "secretservice") == 0,
+	    "says which store it is");
+	point(gives(vault, "github", 0, VAULT_MISSING, NULL), "nothing there yet");
+	point(put(vault, "github", "x", true, NULL) == VAULT_MISSING,
+	    "nothing to rotate");
+	point(put(vault, "github", "first-made-up", false, &version) == VAULT_OK &&
+	    version == 1, "stores version 1");
+	point(gives(vault, "github", 0, VAULT_OK, "first-made-up"), "gives it back");
+	point(put(vault, "github", "x", false, NULL) == VAULT_EXISTS,
+	    "does not store over it");
+	point(put(vault, "github", "second-made-up", true, &version) == VAULT_OK &&
+	    version == 2, "rotates to version 2");
+	point(gives(vault, "github", 0, VAULT_OK, "second-made-up") &&
+	    gives(vault, "github", 1, VAULT_OK, "first-made-up"),
+	    "gives the newest, and the old one by its version");
+}
+
+static void
+revocation(struct vault *vault, const char *path)
+{
+	struct vault_error err = { 0 };
+	struct vault *again = NULL;
+	uint32_t version = 0;
+	char text[256] = "";
+
+	point(vault_revoke(vault, "github", 2, &err) == VAULT_OK &&
+	    gives(vault, "github", 2, VAULT_REVOKED, NULL) &&
+	    gives(vault, "github", 0, VAULT_OK, "first-made-up"),
+	    "a revoked version is not given");
+	point(vault_revoke(vault, "github", 2, &err) == VAULT_REVOKED &&
+	    vault_revoke(vault, "github", 7, &err) == VAULT_MISSING &&
+	    vault_revoke(vault, "nobody", 0, &err) == VAULT_MISSING,
+	    "what is revoked, or never was, is not revoked");
+	point(vault_revoke(vault, "github", 0, &err) == VAULT_OK &&
+	    gives(vault, "github", 0, VAULT_REVOKED, NULL), "revokes all");
+	point(put(vault, "github", "third-made-up", true, &version) == VAULT_OK &&
+	    version == 3, "a version number is never used twice");
+	point(vault_secretservice_open(path, &again, &err) == VAULT_OK &&
+	    vault_list(again, note, text, &err) == VAULT_OK &&
+	    strcmp(text, "github/1! github/2! github/3 ") == 0 &&
+	    gives(again, "github", 0, VAULT_OK, "third-made-up"),
+	    "another process finds the same");
+	printf("# %s\n", text);
+	vault_close(again);
+}
+
+static void
+strangers(struct vault *vault, const char *path)
+{
+	struct vault_error err = { 0 };
+	struct vault *other = NULL;
+	char elsewhere[256];
+
+	snprintf(elsewhere, sizeof(elsewhere), "%s-other", path);
+	point(vault_secretservice_open(elsewhere, &other, &err) == VAULT_OK &&
+	    gives(other, "github", 0, VAULT_MISSING, NULL),
+	    "another home has secrets of its own");
+	vault_close(other);
+	plant(path, "odd", "01x", "text");
+	point(vault_list(vault, note, (char[512]){ "" }, &err) == VAULT_DAMAGED,
+	    "an item that we did not write is named, not used");
+	plant(path, "bytes", "1", "two\nlines");
+	point(gives(vault, "bytes", 0, VAULT_DAMAGED, NULL),
+	    "an item that is no credential is not used");
+}
+
+static void
+lock_keyring(void)
+{
+	SecretService *service = secret_service_get_sync(
+	    SECRET_SERVICE_LOAD_COLLECTIONS, NULL, NULL);
+	GList *all = secret_service_get_collections(service);
+
+	secret_service_lock_sync(service, all, NULL, NULL, NULL);
+	g_list_free_full(all, g_object_unref);
+	g_object_unref(service);
+	secret_service_disconnect();
+}
+
+static void
+locked(struct vault *vault, const char *path)
+{
+	struct vault_error err = { 0 };
+	struct vault *again = NULL;
+
+	lock_keyring();
+	point(vault_secretservice_open(path, &again, &err) == VAULT_IO &&
+	    strstr(err.text, "locked") != NULL, "a locked keyring is named");
+	printf("# %s\n", err.text);
+	point(put(vault, "new", "x", false, NULL) == VAULT_IO &&
+	    gives(vault, "fresh", 0, VAULT_IO, NULL),
+	    "nothing is stored or read, and nobody is asked");
+}
+
+int
+main(int argc, char **argv)
+{
+	struct vault_error err = { 0 };
+	struct vault *vault = NULL;
+	enum vault_status status;
+	char path[200];
+
+	if (argc < 2)
+		return 3;
+	snprintf(path, sizeof(path), "%s/store", argv[1]);
+	status = vault_secretservice_open(path, &vault, &err);
+	if (argc > 2) {
+		point(status == VAULT_IO && vault == NULL &&
+		    strstr(err.text, "Secret Service") != NULL,
+		    "no service: refused, and no other store taken");
+		printf("# %s\n", err.text);
+	} else if (status != VAULT_OK) {
+		point(false, "opens");
+		printf("# %s\n", err.text);
+	} else {
+		versions(vault);
+		revocation(vault, path);
+		strangers(vault, path);
+		locked(vault, path);
+		vault_close(vault);
+	}
+	printf("1..%d\n", n);
+	return failed;
+}
