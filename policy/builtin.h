@@ -23,10 +23,11 @@ const struct builtin *builtin_find(const char *name, const char **why);
 
 /* The tables, one a file in builtins/; each ends with a NULL name. */
 extern const struct builtin builtins_aggregate[], builtins_arith[],
-    builtins_array[], builtins_bits[], builtins_compare[], builtins_encoding[], builtins_glob[],
-    builtins_json[], builtins_net[], builtins_object[], builtins_regex[],
-    builtins_set[], builtins_string[], builtins_text[], builtins_time[],
-    builtins_type[], builtins_units[];
+    builtins_array[], builtins_bits[], builtins_compare[], builtins_crypto[],
+    builtins_encoding[], builtins_glob[], builtins_graph[], builtins_json[],
+    builtins_jwt[], builtins_net[], builtins_object[], builtins_regex[],
+    builtins_set[], builtins_string[], builtins_template[], builtins_text[],
+    builtins_time[], builtins_type[], builtins_units[], builtins_x509[];
 
 /* Is argument i of this kind?  Else reports a type error, false. */
 bool builtin_want(struct eval *eval, const struct value *const *args,

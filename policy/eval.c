@@ -42,6 +42,20 @@ eval_error(struct eval *eval, const char *format, ...)
 }
 
 const struct value *
+eval_operand_error(struct eval *eval, unsigned operand, const char *format, ...)
+{
+	char what[160];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	eval_error(eval, "operand %u %s", operand, what);
+	eval->status = EVAL_TYPE_ERROR;
+	return NULL;
+}
+
+const struct value *
 eval_type_error(struct eval *eval, unsigned operand, const char *wanted,
     const struct value *got)
 {
@@ -265,7 +279,8 @@ run_with(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 	const struct value *value = read(frame, &stmt->a);
 	int end;
 
-	if (value == NULL)
+	/* Whole documents may become undefined: so was the one put back. */
+	if (value == NULL && stmt->n > 0)
 		return LEFT;
 	frame->locals[stmt->target] = upsert(eval, saved, stmt->path, stmt->n,
 	    value);

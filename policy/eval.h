@@ -52,6 +52,10 @@ enum eval_status eval_run(struct eval *eval, const struct plan_func *entry);
 /* For builtins: NULL, after noting the error. */
 const struct value *eval_error(struct eval *eval, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* "operand 2 ..." of a value that is of the right type but will not do; counts
+ * as a type error, as in OPA. */
+const struct value *eval_operand_error(struct eval *eval, unsigned operand,
+    const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* "operand 2 must be one of {a, b} but got number". */
 const struct value *eval_type_error(struct eval *eval, unsigned operand,
     const char *wanted, const struct value *got);

@@ -345,7 +345,7 @@ value_json_string(struct buf *buf, const char *p, size_t n, unsigned flags)
 	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
 	char escaped[8];
 	const char *at;
-	size_t i;
+	size_t i, used;
 
 	buf_putc(buf, '"');
 	for (i = 0; i < n; i++) {
@@ -360,8 +360,14 @@ value_json_string(struct buf *buf, const char *p, size_t n, unsigned flags)
 		    html(p + i, n - i, escaped)) {
 			buf_puts(buf, escaped);
 			i += escaped[2] == '2' ? 2 : 0;
-		} else {
+		} else if ((unsigned char)p[i] < 0x80) {
 			buf_putc(buf, p[i]);
+		} else if (utf8_decode(p + i, n - i, &used) == 0xfffd &&
+		    used == 1) {
+			buf_puts(buf, "\\ufffd");
+		} else {
+			buf_put(buf, p + i, used);
+			i += used - 1;
 		}
 	}
 	buf_putc(buf, '"');

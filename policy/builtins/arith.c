@@ -185,8 +185,15 @@ call_range_step(struct eval *eval, const struct value *const *args)
 
 	if (!builtin_want_int(eval, args, 0, &a) ||
 	    !builtin_want_int(eval, args, 1, &b) ||
-	    !builtin_want_int(eval, args, 2, &step))
+	    !builtin_want(eval, args, 2, VALUE_NUMBER))
 		return NULL;
+	/* A step beyond 64 bits goes beyond every range. */
+	if (!num_integral(args[2]))
+		return eval_operand_error(eval, 3, "must be integer number "
+		    "but got floating-point number");
+	if (!num_to_int64(args[2], &step))
+		step = num_compare(args[2], value_int(eval->arena, 0)) > 0 ?
+		    INT64_MAX : -1;
 	if (step <= 0)
 		return eval_error(eval, "step must be a positive integer");
 	return range(eval, a, b, step);

@@ -309,8 +309,8 @@ call_replace_n(struct eval *eval, const struct value *const *args)
 	for (i = 0; i < map->col.n; i++)
 		if (value_key_at(map, i)->kind != VALUE_STRING ||
 		    value_at(map, i)->kind != VALUE_STRING)
-			return eval_error(eval, "operand 1 non-string %s found "
-			    "in pattern object",
+			return eval_operand_error(eval, 1,
+			    "non-string %s found in pattern object",
 			    value_key_at(map, i)->kind != VALUE_STRING ?
 			    "key" : "value");
 	p = args[1]->str.p;

@@ -500,8 +500,8 @@ call_format_int(struct eval *eval, const struct value *const *args)
 		return NULL;
 	base = args[1]->is_int ? args[1]->num.i : 0;
 	if (base != 2 && base != 8 && base != 10 && base != 16)
-		return eval_error(eval, "operand 2 must be one of {2, 8, 10, "
-		    "16}");
+		return eval_operand_error(eval, 2,
+		    "must be one of {2, 8, 10, 16}");
 	if (!num_to_flt(eval->arena, args[0], &f) ||
 	    !num_to_int64(num_from_flt(eval->arena, flt_truncate(f)), &i))
 		return eval_error(eval, "number out of range");

@@ -1,0 +1,19 @@
+/* Encodings of bytes as text, for the builtins and for bundles. */
+#ifndef POLICY_BUILTINS_CODEC_H
+#define POLICY_BUILTINS_CODEC_H
+
+#include "policy/value.h"
+
+enum { CODEC_URL = 1, CODEC_PAD = 2 };
+
+void codec_base64(struct buf *out, const char *p, size_t n, unsigned flags);
+/* With CODEC_PAD padding is required, without it forbidden; line ends are
+ * skipped, as Go does. */
+bool codec_unbase64(struct buf *out, const char *p, size_t n, unsigned flags);
+void codec_hex(struct buf *out, const char *p, size_t n);
+bool codec_unhex(struct buf *out, const char *p, size_t n);
+/* application/x-www-form-urlencoded */
+void codec_query(struct buf *out, const char *p, size_t n);
+bool codec_unquery(struct buf *out, const char *p, size_t n);
+
+#endif
