@@ -5,8 +5,10 @@
 static const struct builtin *const tables[] = {
 	builtins_aggregate, builtins_arith, builtins_array, builtins_bits,
 	builtins_compare, builtins_encoding, builtins_glob, builtins_graph,
-	builtins_json, builtins_net, builtins_object, builtins_set,
-	builtins_string, builtins_text, builtins_type, builtins_units
+	builtins_json, builtins_net, builtins_object, builtins_regex,
+	builtins_set,
+	builtins_string, builtins_template, builtins_text, builtins_type,
+	builtins_units
 };
 
 /* What a decision must not have, or what we leave out, and why. */

@@ -241,3 +241,39 @@ unicode_lower(uint32_t rune)
 		return rune >= 'A' && rune <= 'Z' ? rune + 32 : rune;
 	return map(lower, sizeof(lower) / sizeof(lower[0]), rune);
 }
+
+/* Both directions of one table. */
+static void
+variants(const struct mapping *table, size_t n, uint32_t low, uint32_t high,
+    void (*add)(void *, uint32_t), void *arg)
+{
+	uint32_t rune, image;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		for (rune = table[i].first; rune <= table[i].last;
+		    rune += table[i].stride) {
+			image = (uint32_t)((int32_t)rune + table[i].delta);
+			if (rune >= low && rune <= high)
+				add(arg, image);
+			if (image >= low && image <= high)
+				add(arg, rune);
+		}
+	}
+}
+
+void
+unicode_case_variants(uint32_t low, uint32_t high,
+    void (*add)(void *arg, uint32_t rune), void *arg)
+{
+	uint32_t rune;
+
+	for (rune = low; rune <= high && rune < 0x80; rune++) {
+		if (rune >= 'a' && rune <= 'z')
+			add(arg, rune - 32);
+		if (rune >= 'A' && rune <= 'Z')
+			add(arg, rune + 32);
+	}
+	variants(upper, sizeof(upper) / sizeof(upper[0]), low, high, add, arg);
+	variants(lower, sizeof(lower) / sizeof(lower[0]), low, high, add, arg);
+}

@@ -180,5 +180,6 @@ glob_compile(struct prog *prog, const char *pattern, size_t len,
 		return false;
 	}
 	prog_emit(prog, PROG_MATCH, 0, 0);
-	return true;
+	*why = "pattern too large";
+	return !prog->overflow;
 }

@@ -9,8 +9,10 @@ prog_emit(struct prog *prog, enum prog_op op, uint32_t x, uint32_t y)
 {
 	struct prog_inst *inst;
 
-	if (prog->n >= PROG_MAX)
-		arena_fail(prog->arena, "pattern too large");
+	if (prog->n >= PROG_MAX) {
+		prog->overflow = true;
+		return 0;
+	}
 	if (prog->n == prog->cap) {
 		prog->cap = prog->cap < 16 ? 16 : prog->cap * 2;
 		inst = arena_array(prog->arena, prog->cap, sizeof(*inst));

@@ -47,9 +47,10 @@ struct prog {
 	uint32_t n_ranges, cap_ranges;
 	uint32_t n_slots;
 	bool anchored;		/* begins with ASSERT_TEXT_START */
+	bool overflow;		/* PROG_MAX was not enough; do not run it */
 };
 
-/* The index of the new instruction; fails the arena beyond PROG_MAX. */
+/* The index of the new instruction; beyond PROG_MAX sets overflow. */
 uint32_t prog_emit(struct prog *prog, enum prog_op op, uint32_t x,
     uint32_t y);
 /* Sorts, merges and (if asked) inverts the ranges, then emits the class. */
