@@ -4,10 +4,10 @@
 
 static const struct builtin *const tables[] = {
 	builtins_aggregate, builtins_arith, builtins_array, builtins_bits,
-	builtins_compare, builtins_encoding, builtins_glob, builtins_graph,
-	builtins_json, builtins_net, builtins_object, builtins_regex,
-	builtins_set,
-	builtins_string, builtins_template, builtins_text, builtins_type,
+	builtins_compare, builtins_crypto, builtins_encoding, builtins_glob,
+	builtins_graph, builtins_json, builtins_jwt, builtins_net,
+	builtins_object, builtins_regex, builtins_set, builtins_string,
+	builtins_template, builtins_text, builtins_time, builtins_type,
 	builtins_units
 };
 
