@@ -8,7 +8,7 @@ static const struct builtin *const tables[] = {
 	builtins_graph, builtins_json, builtins_jwt, builtins_net,
 	builtins_object, builtins_regex, builtins_set, builtins_string,
 	builtins_template, builtins_text, builtins_time, builtins_type,
-	builtins_units
+	builtins_units, builtins_x509
 };
 
 /* What a decision must not have, or what we leave out, and why. */
@@ -23,7 +23,13 @@ static const struct {
 	{ "time.now_ns_unfrozen", "one frozen clock a decision" },
 	{ "graphql.", "not supported" },
 	{ "providers.aws.", "not supported" },
-	{ "rego.", "not supported" }
+	{ "rego.", "a decision has no source to look at" },
+	{ "crypto.parse_private_keys", "a policy must not see private keys" },
+	{ "crypto.x509.parse_rsa_private_key",
+	    "a policy must not see private keys" },
+	{ "json.match_schema", "JSON Schema is not supported" },
+	{ "json.verify_schema", "JSON Schema is not supported" },
+	{ "yaml.", "YAML is not supported" }
 };
 
 const struct builtin *

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "policy/builtin.h"
 
 static const struct value *
@@ -48,11 +50,31 @@ call_type_name(struct eval *eval, const struct value *const *args)
 	return value_text(eval->arena, value_type_name(args[0]));
 }
 
+/* What other parsers take for numbers, we call a wrong type, as OPA does. */
+static bool
+not_finite(const struct value *v)
+{
+	static const char *const words[] = { "nan", "inf", "infinity" };
+	const char *p = v->str.p;
+	size_t n = v->str.n, i;
+
+	if (n > 0 && (*p == '+' || *p == '-')) {
+		p++;
+		n--;
+	}
+	for (i = 0; i < 3; i++)
+		if (n == strlen(words[i]) && strncasecmp(p, words[i], n) == 0)
+			return true;
+	return false;
+}
+
 static const struct value *
 number_from_text(struct eval *eval, const struct value *v)
 {
 	size_t n = num_scan(v->str.p, v->str.n);
 
+	if (not_finite(v))
+		return eval_operand_error(eval, 1, "must be a valid number");
 	if (n != v->str.n || n == 0)
 		return eval_error(eval, "invalid syntax");
 	return value_number(eval->arena, v->str.p, n);

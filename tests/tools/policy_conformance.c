@@ -176,7 +176,7 @@ run_case(struct arena *arena, const char *file, const struct value *c)
 	const struct value *note = value_member(c, "note");
 	const struct value *plan = value_member(c, "plan");
 	struct eval eval = { .arena = arena,
-	    .now_ns = 1700000000000000000 };
+	    .now_ns = 1767225600000000000 };
 	struct buf text = { .arena = arena };
 	enum eval_status status;
 	char err[300] = "";
