@@ -121,6 +121,15 @@ class Bench:
             json.dump(conf, f)
         os.chmod(path, 0o600)
 
+    def data(self, **members):
+        """Replace members of the pack's data document; a running daemon is to be told by `policy reload`."""
+        path = os.path.join(self.home, "pack", "data.json")
+        with open(path) as f:
+            data = json.load(f)
+        data.update(members)
+        with open(path, "w") as f:
+            json.dump(data, f)
+
     # -- processes -----------------------------------------------------------
     def spawn(self, *argv, **kw):
         child = subprocess.Popen(argv, env=self.env, **kw)
