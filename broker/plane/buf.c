@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#define BUF_LEAST 2048
+#define BUF_LEAST 1024	/* the largest size that malloc keeps a list for */
 
 static void
 move_to_front(struct buf *buf)

@@ -192,12 +192,10 @@ take_head(struct conn *conn)
 static enum step
 wait_for_head(struct conn *conn)
 {
-	if (conn->in.len == 0) {
-		buf_free(&conn->in);
-		buf_free(&conn->out);
-		if (!timer_armed(&conn->timer))
-			worker_limit(conn->worker, &conn->timer,
-			    conn->served ? TIME_CLIENT : TIME_HEAD);
+	if (conn->in.len == 0 && !timer_armed(&conn->timer)) {
+		conn->quiet = false;
+		worker_limit(conn->worker, &conn->timer,
+		    conn->served ? TIME_QUIET : TIME_HEAD);
 	}
 	return STEP_WAIT;
 }
@@ -323,6 +321,14 @@ on_time(struct timer *timer)
 	struct conn *conn = (struct conn *)((char *)timer -
 	    offsetof(struct conn, timer));
 
+	if (conn->state == CONN_HEAD && conn->in.len == 0 && conn->served &&
+	    !conn->quiet) {
+		conn->quiet = true;
+		buf_free(&conn->in);
+		buf_free(&conn->out);
+		worker_limit(conn->worker, &conn->timer, TIME_CLIENT);
+		return;
+	}
 	if (conn->exchange != NULL && conn->exchange->error == NULL)
 		conn->exchange->error = "client_timeout";
 	if (conn->state == CONN_RELAY || conn->state == CONN_ANSWER)
@@ -333,12 +339,27 @@ on_time(struct timer *timer)
 
 /* --- beginning and end of a request ----------------------------------- */
 
+/* The head's buffer serves the next head. */
+static void
+recycle(struct conn *conn)
+{
+	struct buf *head = &conn->exchange->head_bytes;
+
+	if (conn->in.p != NULL)
+		return;
+	buf_take(head, head->len);
+	conn->in = *head;
+	*head = (struct buf){ 0 };
+}
+
 void
 conn_finish(struct conn *conn)
 {
 	conn->served = true;
-	if (conn->exchange != NULL)
+	if (conn->exchange != NULL) {
+		recycle(conn);
 		exchange_end(conn->exchange);
+	}
 	timer_stop(&conn->timer);
 	if (!conn->close && !atomic_load(&conn->worker->plane->stopping)) {
 		conn->state = CONN_HEAD;

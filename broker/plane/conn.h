@@ -46,6 +46,7 @@ struct conn {
 	bool close;		/* after the answer */
 	bool queued;		/* in worker->again */
 	bool served;		/* a request was answered */
+	bool quiet;		/* for a while: it holds no buffers */
 	unsigned lingered;	/* bytes */
 	size_t parsed;		/* bytes of in when the head was last looked at */
 	struct timer timer;

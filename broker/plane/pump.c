@@ -69,7 +69,7 @@ drain_pending(struct pump *pump, struct buf *out)
 	enum pump_result result = PUMP_MORE;
 	char piece[PUMP_PIECE];
 
-	while (result == PUMP_MORE && pump->inflate != NULL) {
+	while (result == PUMP_MORE) {
 		struct slice in = buf_slice(&pump->pending);
 		size_t before = in.n, n = 0;
 
@@ -156,8 +156,8 @@ pump_feed(struct pump *pump, struct slice *in, struct buf *out)
 
 	if (pump->done)
 		return PUMP_DONE;
-	result = drain_pending(pump, out);
-	if (result != PUMP_MORE)
+	if (pump->inflate != NULL &&
+	    (result = drain_pending(pump, out)) != PUMP_MORE)
 		return result;
 	while (!over(pump) && in->n > 0) {
 		if (out->len >= PUMP_MARK)
@@ -180,8 +180,8 @@ pump_end(struct pump *pump, struct buf *out)
 
 	if (pump->done)
 		return PUMP_DONE;
-	result = drain_pending(pump, out);
-	if (result != PUMP_MORE)
+	if (pump->inflate != NULL &&
+	    (result = drain_pending(pump, out)) != PUMP_MORE)
 		return result;
 	if (pump->from != FRAME_CLOSE && !over(pump))
 		return PUMP_CUT;

@@ -2,7 +2,7 @@
 #include "plane/inject.h"
 #include "plane/relay.h"
 
-#define HEAD_ROOM 8192		/* beyond the client's own head: slot, framing, Host */
+#define HEAD_ROOM 384		/* beyond the client's own head: slot, framing, Host */
 
 enum pump_result
 relay_fill(struct pump *pump, struct stream *source, struct buf *in,
@@ -85,6 +85,21 @@ relay_client_left(struct conn *conn)
 
 /* --- the upstream is ready -------------------------------------------- */
 
+/* Nearly every head is little longer than what the client sent. */
+static int
+put_head(struct exchange *exchange, const struct inject *inject, size_t more)
+{
+	struct buf *out = &exchange->upstream->out;
+	size_t cap = exchange->head_bytes.len + 3 * inject->secret.n + more;
+	char *room = buf_reserve(out, cap, PUMP_OUT_MAX);
+	int n = room != NULL ? inject_request_head(inject, room, cap) : -1;
+
+	if (n < 0)
+		return -1;
+	buf_commit(out, (size_t)n);
+	return 0;
+}
+
 static enum step
 send_head(struct conn *conn)
 {
@@ -95,22 +110,15 @@ send_head(struct conn *conn)
 	    .binding = exchange->verdict.binding,
 	    .keep_accept_encoding = exchange->verdict.needles == NULL,
 	    .websocket = exchange->websocket };
-	size_t cap;
-	char *room;
-	int n = -1;
 
 	if (exchange->verdict.secret != NULL)
 		inject.secret = secret_bytes(exchange->verdict.secret);
-	cap = exchange->head_bytes.len + 2 * inject.secret.n + HEAD_ROOM;
-	room = buf_reserve(&upstream->out, cap, PUMP_OUT_MAX);
-	if (room != NULL)
-		n = inject_request_head(&inject, room, cap);
-	if (n < 0) {
+	if (put_head(exchange, &inject, HEAD_ROOM) != 0 &&
+	    put_head(exchange, &inject, HEAD_BYTES_MAX) != 0) {
 		relay_refuse(conn, 431, "http/head-too-long",
 		    "the head is too long with the credential in it", "send less");
 		return STEP_ON;
 	}
-	buf_commit(&upstream->out, (size_t)n);
 	/* The client waited for the decision; the upstream was not asked. */
 	if (head->expect_continue && head->minor > 0 && conn->in.len == 0 &&
 	    buf_add(&conn->out, SLICE("HTTP/1.1 100 Continue\r\n\r\n"),

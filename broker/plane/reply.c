@@ -2,8 +2,6 @@
  * anew, the secret replaced. */
 #include "plane/conn.h"
 
-#include <stdio.h>
-
 static enum reply
 put(struct exchange *exchange, struct slice bytes)
 {
@@ -62,11 +60,13 @@ put_field(struct exchange *exchange, const struct head_field *field)
 static enum reply
 put_status(struct exchange *exchange, const struct head *head)
 {
-	char line[32];
+	char line[] = "HTTP/1.1 000 ";
 	uint32_t hits;
-	int n = snprintf(line, sizeof(line), "HTTP/1.1 %03u ", head->status);
 
-	if (put(exchange, (struct slice){ line, (size_t)n }) != REPLY_OK ||
+	line[9] += (char)(head->status / 100 % 10);
+	line[10] += (char)(head->status / 10 % 10);
+	line[11] += (char)(head->status % 10);
+	if (put(exchange, slice_of(line)) != REPLY_OK ||
 	    put_redacted(exchange, head->reason, &hits) != REPLY_OK)
 		return REPLY_MEMORY;
 	return put(exchange, SLICE("\r\n"));
@@ -114,25 +114,41 @@ frame_open(const struct exchange *exchange)
 	return exchange->head.minor == 0 ? FRAME_CLOSE : FRAME_CHUNKED;
 }
 
+static enum reply
+put_length(struct exchange *exchange, uint64_t length)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+
+	digits[--at] = '\n';
+	digits[--at] = '\r';
+	do {
+		digits[--at] = (char)('0' + length % 10);
+		length /= 10;
+	} while (length > 0);
+	if (put(exchange, SLICE("Content-Length: ")) != REPLY_OK)
+		return REPLY_MEMORY;
+	return put(exchange, (struct slice){ digits + at, sizeof(digits) - at });
+}
+
 /* The framing field, the connection's fate, and the head's end. */
 static enum reply
 end_head(struct exchange *exchange, enum frame to, uint64_t length)
 {
 	struct conn *conn = exchange->conn;
-	char text[128];
-	int n = 0;
+	enum reply result = REPLY_OK;
 
 	if (to == FRAME_CLOSE)
 		conn->close = true;
 	if (to == FRAME_LENGTH)
-		n = snprintf(text, sizeof(text), "Content-Length: %llu\r\n",
-		    (unsigned long long)length);
+		result = put_length(exchange, length);
 	else if (to == FRAME_CHUNKED)
-		n = snprintf(text, sizeof(text), "Transfer-Encoding: chunked\r\n");
-	n += snprintf(text + n, sizeof(text) - (size_t)n, "%s\r\n",
-	    conn->close ? "Connection: close\r\n" :
-	    exchange->head.minor == 0 ? "Connection: keep-alive\r\n" : "");
-	return put(exchange, (struct slice){ text, (size_t)n });
+		result = put(exchange, SLICE("Transfer-Encoding: chunked\r\n"));
+	if (result == REPLY_OK && conn->close)
+		result = put(exchange, SLICE("Connection: close\r\n"));
+	else if (result == REPLY_OK && exchange->head.minor == 0)
+		result = put(exchange, SLICE("Connection: keep-alive\r\n"));
+	return result == REPLY_OK ? put(exchange, SLICE("\r\n")) : result;
 }
 
 /* A response without a body may still tell the length that a body would have. */

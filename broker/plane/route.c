@@ -37,16 +37,16 @@ run_of_proxy(struct exchange *exchange)
 {
 	const struct head_field *field = head_find(&exchange->head,
 	    SLICE("Proxy-Authorization"));
+	char *buf = exchange->worker->scratch;
 	struct run *run = NULL;
-	char buf[TOKEN_MAX];
 	struct slice token;
 
 	if (field == NULL)
 		return NULL;
-	token = proxy_token(field->value, buf, sizeof(buf));
+	token = proxy_token(field->value, buf, TOKEN_MAX);
 	if (token.n > 0)
 		run = gate_run_by_token(exchange->worker->plane->gate, token);
-	sodium_memzero(buf, sizeof(buf));
+	sodium_memzero(buf, TOKEN_MAX);
 	return run;
 }
 
@@ -57,17 +57,18 @@ route_run_of_reverse(struct exchange *exchange)
 	const struct head_field *field = head_find(&exchange->head,
 	    SLICE("X-Countersign-Run"));
 	struct run *run = NULL;
+	char *buf = exchange->worker->scratch;
 	unsigned copies = 0;
-	char buf[TOKEN_MAX];
 	struct slice token;
 
 	if (field != NULL)
 		return gate_run_by_token(gate, field->value);
 	token = inject_slot(&exchange->head, &exchange->target, exchange->only,
-	    buf, sizeof(buf), &copies);
+	    buf, TOKEN_MAX, &copies);
 	if (token.p != NULL)
 		run = gate_run_by_credential(gate, token);
-	sodium_memzero(buf, sizeof(buf));
+	if (token.p == buf)
+		sodium_memzero(buf, token.n);
 	return run;
 }
 

@@ -9,6 +9,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#define KEPT_MAX 4096	/* bytes of a buffer that an idle connection keeps */
+
 /* A name being looked up: it outlives the upstream that asked. */
 struct lookup {
 	struct resolve_job job;		/* first: done() casts */
@@ -386,6 +388,13 @@ upstream_drop(struct upstream *upstream)
 	worker->dead_upstreams = upstream;
 }
 
+static void
+keep_small(struct buf *buf)
+{
+	if (buf->cap > KEPT_MAX)
+		buf_free(buf);
+}
+
 void
 upstream_give_back(struct upstream *upstream)
 {
@@ -403,8 +412,8 @@ upstream_give_back(struct upstream *upstream)
 		upstream_drop(upstream);
 		return;
 	}
-	buf_free(&upstream->in);
-	buf_free(&upstream->out);
+	keep_small(&upstream->in);
+	keep_small(&upstream->out);
 	upstream->state = UPSTREAM_IDLE;
 	worker_limit(worker, &upstream->timer, TIME_POOL);
 	stream_sync(&upstream->stream);

@@ -9,9 +9,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define EVENTS_MAX 256		/* of one turn */
 #define ACCEPTS_MAX 32		/* of one turn */
 #define LINGER_MS 2000
+#define QUIET_MS 500
 #define POOL_MS 60000		/* servers close idle connections after about as long */
 #define RETRY_MS 2		/* the ledger's ring was full */
 
@@ -216,12 +216,12 @@ how_long(const struct worker *worker)
 }
 
 static void
-dispatch(struct worker *worker, struct epoll_event *events, int n)
+dispatch(struct worker *worker, int n)
 {
 	for (int i = 0; i < n; i++) {
-		struct source *source = events[i].data.ptr;
+		struct source *source = worker->events[i].data.ptr;
 
-		source->ready(source, events[i].events);
+		source->ready(source, worker->events[i].events);
 	}
 }
 
@@ -238,13 +238,12 @@ stop_accepting(struct worker *worker)
 static void
 turn(struct worker *worker)
 {
-	struct epoll_event events[EVENTS_MAX];
 	int n;
 
 	worker->now_us = timer_now_us();
-	n = epoll_wait(worker->epoll, events, EVENTS_MAX, how_long(worker));
+	n = epoll_wait(worker->epoll, worker->events, EVENTS_MAX, how_long(worker));
 	worker->now_us = timer_now_us();
-	dispatch(worker, events, n);
+	dispatch(worker, n);
 	timer_fire(worker->limits, TIME_LIMITS, worker_now_ms(worker));
 	record_retry(worker);
 	if (atomic_exchange(&worker->cut_all, false))
@@ -291,6 +290,7 @@ init_limits(struct worker *worker, const struct conf *conf)
 
 	timer_queue_init(&worker->limits[TIME_HEAD], conf->head_ms);
 	timer_queue_init(&worker->limits[TIME_CLIENT], conf->client_idle_ms);
+	timer_queue_init(&worker->limits[TIME_QUIET], QUIET_MS);
 	timer_queue_init(&worker->limits[TIME_ATTEMPT], attempt > 0 ? attempt : 1);
 	timer_queue_init(&worker->limits[TIME_CONNECT], conf->connect_ms);
 	timer_queue_init(&worker->limits[TIME_UPSTREAM], conf->upstream_idle_ms);

@@ -17,16 +17,19 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 
 struct conn;
 struct exchange;
 struct worker;
 
 #define SCRATCH_LEN 65536	/* bytes read at once */
+#define EVENTS_MAX 256		/* of one turn of the loop */
 
 enum time_limit {
 	TIME_HEAD,		/* a request's head, a TLS handshake of a client */
 	TIME_CLIENT,		/* a client that neither sends nor takes */
+	TIME_QUIET,		/* between requests, before the buffers are given up */
 	TIME_ATTEMPT,		/* one of several addresses */
 	TIME_CONNECT,		/* resolving, the last address, TLS */
 	TIME_UPSTREAM,		/* an upstream that neither sends nor takes */
@@ -100,6 +103,7 @@ struct worker {
 	unsigned n_spare;
 
 	atomic_ullong counts[COUNTS];
+	struct epoll_event events[EVENTS_MAX];
 	struct gate_verdict refusal;	/* scratch */
 	struct head response;		/* scratch */
 	char outcome[GATE_RECORD_MAX];	/* scratch */
