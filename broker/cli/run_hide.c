@@ -177,25 +177,27 @@ run_hide_apply(const struct run_hide_plan *plan)
 {
 	const struct run_hide *what = &plan->what;
 	const char *step;
-	int socket;
+	int socket, error;
 
-	socket = open(what->socket, O_PATH | O_CLOEXEC);
-	if (socket == -1)
-		return "agent.sock";
 	if ((step = enter()) != NULL)
-		goto out;
-	step = "mount";
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-	    mount("countersign", what->home, "tmpfs", FLAGS,
-	    "mode=0755,size=8m") != 0)
-		goto out;
-	if ((step = fill(plan, socket)) != NULL)
-		goto out;
-	step = "read-only";
-	if (mount(NULL, what->home, NULL,
-	    MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS, NULL) == 0)
-		step = NULL;
-out:
+		return step;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return "private mounts";
+	/* Only now: what is bound must be of this mount name space. */
+	if ((socket = open(what->socket, O_PATH | O_CLOEXEC)) == -1)
+		return "agent.sock";
+	step = "tmpfs";
+	if (mount("countersign", what->home, "tmpfs", FLAGS,
+	    "mode=0755,size=8m") == 0) {
+		step = fill(plan, socket);
+		if (step == NULL && mount(NULL, what->home, NULL,
+		    MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS, NULL) != 0)
+			step = "read-only";
+		error = errno;
+		if (step != NULL)	/* half a home helps nobody */
+			(void)umount2(what->home, MNT_DETACH);
+		errno = error;
+	}
 	close(socket);
 	return step;
 }
