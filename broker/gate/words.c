@@ -27,49 +27,6 @@ marked_json(const uint8_t *key, struct policy_str text,
 	    KEYED_TEXT_MAX + 2, "\"%s\"", mark) };
 }
 
-static size_t
-digits_at(const char *at, const char *end)
-{
-	const char *from = at;
-
-	while (at < end && *at >= '0' && *at <= '9')
-		at++;
-	return (size_t)(at - from);
-}
-
-/* The ledger holds no integers beyond 2^53-1, since many readers cannot; times
- * in nanoseconds are.  Numbers of more than 15 digits become strings. */
-static int
-quote_large(const char *in, size_t len, char *out, size_t cap)
-{
-	const char *at = in, *end = in + len;
-	bool string = false;
-	size_t n = 0, run;
-
-	while (at < end) {
-		run = string ? 0 : digits_at(at, end);
-		if (n + run + 4 > cap)
-			return -1;
-		if (run > 15)
-			out[n++] = '"';
-		if (run > 0)
-			memcpy(out + n, at, run);
-		n += run;
-		at += run;
-		if (run > 15)
-			out[n++] = '"';
-		if (run > 0)
-			continue;
-		if (string && *at == '\\' && at + 1 < end)
-			out[n++] = *at++;
-		else if (*at == '"')
-			string = !string;
-		out[n++] = *at++;
-	}
-	out[n] = '\0';
-	return (int)n;
-}
-
 int
 words_input(struct gate_thread *thread, const struct run *run,
     const struct policy_input *input, bool tainted)
@@ -78,7 +35,6 @@ words_input(struct gate_thread *thread, const struct run *run,
 	struct policy_input safe = *input;
 	char query[KEYED_TEXT_MAX], path[KEYED_TEXT_MAX], host[KEYED_TEXT_MAX];
 	char name[KEYED_TEXT_MAX], args[KEYED_TEXT_MAX + 2];
-	int len;
 
 	safe.target.query = marked(keyed->query, safe.target.query, query);
 	safe.action.args = marked_json(keyed->query, safe.action.args, args);
@@ -93,9 +49,7 @@ words_input(struct gate_thread *thread, const struct run *run,
 	if (run != NULL && run->principal_mark[0] != '\0')
 		safe.run.principal = (struct policy_str){ run->principal_mark,
 		    strlen(run->principal_mark) };
-	len = policy_input_json(&safe, thread->text, sizeof(thread->text));
-	return len <= 0 ? -1 : quote_large(thread->text, (size_t)len,
-	    thread->input, sizeof(thread->input));
+	return policy_input_json(&safe, thread->input, sizeof(thread->input));
 }
 
 static void

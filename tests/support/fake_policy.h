@@ -131,7 +131,6 @@ policy_input_json(const struct policy_input *input, char *buf, size_t cap)
 		json_out_raw(&out, "args", input->action.args.p,
 		    input->action.args.n);
 	json_out_int(&out, "requests", input->budget.requests);
-	json_out_int(&out, "now_ns", input->now_ns);
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }

@@ -208,9 +208,6 @@ test_placeholder(void **state)
 	assert_null(strstr(verdict.record, s.hub));
 	assert_null(strstr(verdict.record, "alice"));
 	assert_non_null(strstr(verdict.record, "hmac:"));
-	/* no integer beyond 2^53-1: readers would lose digits */
-	assert_non_null(strstr(verdict.record, "\"now_ns\":\"1"));
-	assert_non_null(strstr(verdict.record, "\"requests\":1,"));
 
 	ask(&s, "GET", "https://maps.example.com/t?x=1&key=none", "");
 	allowed(NULL);
