@@ -162,10 +162,12 @@ too_many(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i <= OPT_GIVEN_MAX; i++)
+	for (i = 0; i < OPT_GIVEN_MAX; i++)
 		argv[i] = flag;
 	assert_int_equal(opt_parse(table, false, OPT_GIVEN_MAX, argv, &opts, err,
 	    sizeof(err)), 0);
+	for (i = 0; i <= OPT_GIVEN_MAX; i++)
+		argv[i] = flag;
 	assert_int_equal(opt_parse(table, false, OPT_GIVEN_MAX + 1, argv, &opts,
 	    err, sizeof(err)), -1);
 }
