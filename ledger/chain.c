@@ -1,0 +1,263 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <sodium.h>
+
+#include "ledger/chain.h"
+
+#define TABLE (4 * CHAIN_STREAMS_MAX)
+
+/* One line while it is looked at. */
+struct here {
+	const struct walk_line *line;
+	uint64_t index, number;
+	unsigned segment;
+};
+
+int
+chain_init(struct chain *chain, bool part)
+{
+	memset(chain, 0, sizeof(*chain));
+	chain->part = part;
+	chain->stream = calloc(CHAIN_STREAMS_MAX, sizeof(*chain->stream));
+	chain->table = calloc(TABLE, sizeof(*chain->table));
+	if (chain->stream != NULL && chain->table != NULL)
+		return 0;
+	chain_free(chain);
+	return -1;
+}
+
+void
+chain_free(struct chain *chain)
+{
+	free(chain->stream);
+	free(chain->table);
+	chain->stream = NULL;
+	chain->table = NULL;
+}
+
+static void
+note(struct chain *chain, enum chain_kind kind, const struct here *here,
+    struct chain_stream *stream, uint64_t expected)
+{
+	const struct record_line *r = &here->line->record;
+	struct chain_event *e;
+	bool readable = here->line->rule == NULL;
+
+	if (stream != NULL && kind != CHAIN_CUT && kind != CHAIN_DROP)
+		stream->faults++;
+	chain->event_count++;
+	if (chain->events == CHAIN_EVENTS_MAX)
+		return;
+	e = &chain->event[chain->events++];
+	*e = (struct chain_event){ .kind = kind, .index = here->index,
+	    .before = UINT64_MAX, .stream = -1, .expected = expected,
+	    .rule = here->line->rule, .line = here->number, .segment = here->segment };
+	if (stream != NULL) {
+		e->stream = (int)(stream - chain->stream);
+		if (stream->records > 0)
+			e->before = stream->last_index;
+	}
+	if (readable) {
+		e->seq = r->seq;
+		memcpy(e->prev, here->line->prev, TREE_HASH_LEN);
+		snprintf(e->type, sizeof(e->type), "%.*s", (int)r->type.len, r->type.ptr);
+	}
+}
+
+static bool
+is_type(const struct record_line *record, const char *type)
+{
+	return record->type.len == strlen(type) &&
+	    memcmp(record->type.ptr, type, record->type.len) == 0;
+}
+
+static bool
+named(const struct chain_stream *stream, struct record_slice name)
+{
+	return stream->name_len == name.len &&
+	    memcmp(stream->name, name.ptr, name.len) == 0;
+}
+
+static uint32_t
+hash(struct record_slice name)
+{
+	uint32_t h = 2166136261u;
+	size_t i;
+
+	for (i = 0; i < name.len; i++)
+		h = (h ^ (uint8_t)name.ptr[i]) * 16777619u;
+	return h;
+}
+
+/* The stream of that name, made where there is none; NULL: too many. */
+static struct chain_stream *
+stream_of(struct chain *chain, struct record_slice name)
+{
+	struct chain_stream *stream;
+	uint32_t at;
+
+	if (chain->count > 0 && named(&chain->stream[chain->recent], name))
+		return &chain->stream[chain->recent];
+	for (at = hash(name) % TABLE; chain->table[at] != 0; at = (at + 1) % TABLE) {
+		stream = &chain->stream[chain->table[at] - 1];
+		if (named(stream, name))
+			goto found;
+	}
+	if (chain->count == CHAIN_STREAMS_MAX)
+		return NULL;
+	stream = &chain->stream[chain->count++];
+	chain->table[at] = (uint16_t)chain->count;
+	memcpy(stream->name, name.ptr, name.len);
+	stream->name_len = name.len;
+found:
+	chain->recent = (unsigned)(stream - chain->stream);
+	return stream;
+}
+
+/* A rare record's body; NULL cannot happen after record_check but for want of
+ * memory, and is then an empty object. */
+static json_t *
+body(const struct record_line *record)
+{
+	json_t *value = json_loadb(record->body.ptr, record->body.len,
+	    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+
+	return value != NULL ? value : json_object();
+}
+
+static bool
+member_is(json_t *object, const char *name, uint64_t value, bool absent)
+{
+	json_t *member = json_object_get(object, name);
+
+	if (member == NULL)
+		return absent;
+	return json_is_integer(member) && json_integer_value(member) >= 0 &&
+	    (uint64_t)json_integer_value(member) == value;
+}
+
+/* A drop names exactly the hole that it stands behind. */
+static bool
+is_declared(const struct chain_stream *stream, const struct record_line *record)
+{
+	json_t *object;
+	bool fits;
+
+	if (!is_type(record, "drop"))
+		return false;
+	object = body(record);
+	fits = member_is(object, "from", stream->next_seq, false) &&
+	    member_is(object, "to", record->seq - 1, false) &&
+	    member_is(object, "count", record->seq - stream->next_seq, false);
+	json_decref(object);
+	return fits;
+}
+
+static void
+take_seq(struct chain *chain, const struct here *here, struct chain_stream *s)
+{
+	const struct record_line *r = &here->line->record;
+	bool fits = memcmp(here->line->prev, s->last, TREE_HASH_LEN) == 0;
+
+	if (r->seq == s->next_seq) {
+		if (!fits)
+			note(chain, CHAIN_PREV, here, s, s->next_seq);
+	} else if (r->seq < s->next_seq) {
+		note(chain, CHAIN_BACK, here, s, s->next_seq);
+	} else if (fits && is_declared(s, r)) {
+		note(chain, CHAIN_DROP, here, s, s->next_seq);
+		s->dropped += r->seq - s->next_seq;
+		if (chain->events > 0)
+			chain->event[chain->events - 1].dropped = r->seq - s->next_seq;
+	} else {
+		note(chain, CHAIN_MISSING, here, s, s->next_seq);
+	}
+}
+
+static void
+take_first(struct chain *chain, const struct here *here, struct chain_stream *s)
+{
+	const struct record_line *r = &here->line->record;
+	bool zeros = sodium_is_zero(here->line->prev, TREE_HASH_LEN);
+
+	s->first_seq = r->seq;
+	s->first_index = here->index;
+	s->begun = r->seq == 0;
+	s->open = !s->begun;	/* what began before is taken as open */
+	if (zeros != s->begun || (!s->begun && !chain->part))
+		note(chain, CHAIN_START, here, s, 0);
+}
+
+static void
+take_state(struct chain *chain, const struct here *here, struct chain_stream *s)
+{
+	const struct record_line *r = &here->line->record;
+	json_t *object;
+
+	if (is_type(r, "open")) {
+		s->session = r->seq;
+		s->session_known = true;
+		if (s->open && s->records > 0) {
+			note(chain, CHAIN_CUT, here, s, 0);
+			s->cuts++;
+		}
+		s->open = true;
+		return;
+	}
+	if (!s->open)
+		note(chain, CHAIN_UNOPENED, here, s, 0);
+	s->open = true;		/* noted once */
+	if (!is_type(r, "close"))
+		return;
+	object = body(r);
+	if (!member_is(object, "last_seq", r->seq, true) ||
+	    (s->session_known && !member_is(object, "first_seq", s->session, true)))
+		note(chain, CHAIN_CLOSE, here, s, r->seq);
+	json_decref(object);
+	s->open = false;
+}
+
+static void
+take(struct chain *chain, const struct here *here)
+{
+	const struct record_line *r = &here->line->record;
+	struct chain_stream *s;
+
+	if (here->line->rule != NULL) {
+		note(chain, CHAIN_UNREADABLE, here, NULL, 0);
+		return;
+	}
+	if ((s = stream_of(chain, r->stream)) == NULL) {
+		note(chain, CHAIN_CROWDED, here, NULL, 0);
+		return;
+	}
+	if (s->records == 0)
+		take_first(chain, here, s);
+	else
+		take_seq(chain, here, s);
+	/* five letters at most: most records are told apart by their length */
+	if (!s->open || r->type.len == 4 || r->type.len == 5)
+		take_state(chain, here, s);
+	memcpy(s->last, here->line->leaf, TREE_HASH_LEN);
+	s->next_seq = r->seq + 1;
+	s->last_index = here->index;
+	s->records++;
+}
+
+int
+chain_batch(struct chain *chain, const struct walk_batch *batch)
+{
+	struct here here = { .segment = batch->segment };
+	unsigned i;
+
+	for (i = 0; i < batch->count; i++) {
+		here.line = &batch->lines[i];
+		here.index = batch->index + i;
+		here.number = batch->line + i;
+		take(chain, &here);
+	}
+	return 0;
+}

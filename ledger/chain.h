@@ -1,0 +1,74 @@
+/*
+ * What a ledger's lines say about themselves, stream by stream: that seq has
+ * no gap, that prev is the leaf of the record before, that a stream is opened
+ * before it is used and closed with the seq it has.  It takes the lines in
+ * order and notes what does not fit; it judges nothing.
+ */
+#ifndef LEDGER_CHAIN_H
+#define LEDGER_CHAIN_H
+
+#include "ledger/walk.h"
+
+#define CHAIN_STREAMS_MAX 4096
+#define CHAIN_EVENTS_MAX 256	/* kept; all are counted */
+
+enum chain_kind {
+	CHAIN_UNREADABLE,	/* the line is no record */
+	CHAIN_PREV,		/* prev is not the leaf before */
+	CHAIN_MISSING,		/* seq is beyond the one expected */
+	CHAIN_BACK,		/* seq is one that was there, or was skipped */
+	CHAIN_START,		/* a stream's first record is not seq 0 after zeros */
+	CHAIN_UNOPENED,		/* a record of a stream that is not open */
+	CHAIN_CUT,		/* an open without a close before it: a crash */
+	CHAIN_CLOSE,		/* a close that says another last seq */
+	CHAIN_DROP,		/* a declared loss */
+	CHAIN_HEADS,		/* a table of heads that does not fit */
+	CHAIN_CROWDED		/* more streams than are kept */
+};
+
+struct chain_stream {
+	char name[RECORD_NAME_MAX + 1];
+	size_t name_len;
+	uint8_t last[TREE_HASH_LEN];	/* leaf of the last record */
+	uint64_t first_seq, next_seq;
+	uint64_t first_index, last_index;
+	uint64_t records, dropped;
+	uint64_t session;	/* seq of the last open */
+	bool session_known;
+	bool begun;		/* seen from its seq 0 */
+	bool open;		/* no close behind the last open */
+	unsigned faults;	/* events of it that break its chain */
+	unsigned cuts;
+};
+
+struct chain_event {
+	enum chain_kind kind;
+	uint64_t index;		/* of the record that showed it */
+	uint64_t before;	/* index of the stream's record before; UINT64_MAX: none */
+	int stream;		/* or -1 */
+	uint64_t seq, expected;	/* UNREADABLE, CROWDED: 0 */
+	uint64_t dropped;	/* DROP */
+	const char *rule;	/* UNREADABLE */
+	uint64_t line;
+	unsigned segment;
+	char type[RECORD_NAME_MAX + 1];
+	uint8_t prev[TREE_HASH_LEN];
+};
+
+struct chain {
+	bool part;		/* lines from the middle: streams may have begun before */
+	struct chain_stream *stream;
+	unsigned count, recent;
+	uint16_t *table;	/* hash table of streams, index + 1 */
+	struct chain_event event[CHAIN_EVENTS_MAX];
+	unsigned events;	/* kept */
+	uint64_t event_count;	/* in all */
+};
+
+int chain_init(struct chain *chain, bool part);
+void chain_free(struct chain *chain);
+
+/* 0, or -1 where memory lacks. */
+int chain_batch(struct chain *chain, const struct walk_batch *batch);
+
+#endif
