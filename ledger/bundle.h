@@ -1,0 +1,45 @@
+/*
+ * One run's evidence, cut out of a ledger while its recorder goes on writing:
+ *
+ *   manifest.json            what it is, and every file's digest (manifest.h)
+ *   ledger/frontier          the tree before the run's first record
+ *   ledger/records.jsonl     all records from there to the checkpoint's size
+ *   ledger/leaves            their leaf hashes, 32 bytes each: with them a
+ *                            changed record is named exactly
+ *   ledger/checkpoint        the first signed one behind the run's teardown
+ *   keys/log.vkey            for convenience: a verifier pins its own copy
+ *   packs/<64 hex>/          each policy pack, by digest
+ *   coverage/                manifests of adapters, if any
+ *
+ * Frontier and records give the checkpoint's root again, so nothing within can
+ * be left out.  Records of other runs that lie between are part of it.
+ * The same ledger gives the same bytes.  FORMAT.md.
+ */
+#ifndef LEDGER_BUNDLE_H
+#define LEDGER_BUNDLE_H
+
+#include <stddef.h>
+
+struct bundle_pack {
+	const char *digest;	/* "sha256:<64 hex>" */
+	const char *dir;
+};
+
+struct bundle_options {
+	const char *ledger;	/* the ledger's directory; only read */
+	const char *run;
+	const char *out;	/* must not exist; made 0700 */
+	const struct bundle_pack *packs;
+	size_t pack_count;
+	const char *coverage;	/* directory to be copied, or NULL */
+};
+
+/*
+ * Written beside out, synced, then put in place whole.  0, or -1 with a
+ * message and nothing left behind: no such run, not torn down or sealed yet,
+ * records that do not give the signed root, no space.
+ */
+int bundle_write(const struct bundle_options *options, char *err,
+    size_t err_len);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * Verification of an evidence bundle or of a whole ledger directory, also one
+ * that is being written.  One pass, constant memory, no network, nothing but
+ * the files and a key that the verifier brings along.
+ *
+ * The whole verdict says: these records are unaltered and all there, from the
+ * run's opening to its teardown (bundle) or from the ledger's first record to
+ * the close of every stream (directory), under a checkpoint signed by the
+ * pinned key.  What it does not say is said in the other statements: that
+ * somebody outside holds the same head (anchoring), that all that happened was
+ * recorded (coverage), that no secret stands in the files (secrets).
+ */
+#ifndef LEDGER_VERIFY_H
+#define LEDGER_VERIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ledger/note.h"
+#include "ledger/record.h"
+
+#define VERIFY_FINDINGS_MAX 100	/* kept; all are counted */
+
+/* In the order of the exit status. */
+enum verify_verdict {
+	VERIFY_COMPLETE = 0,
+	VERIFY_GAP = 1,
+	VERIFY_NOT_ESTABLISHED = 2
+};
+
+/* "complete", "gap", "not_established" */
+const char *verify_verdict_word(enum verify_verdict verdict);
+/* A gap outweighs what is not established, and that what is complete. */
+enum verify_verdict verify_worse(enum verify_verdict a, enum verify_verdict b);
+
+enum verify_kind { VERIFY_BUNDLE, VERIFY_LEDGER };
+
+struct verify_finding {
+	enum verify_verdict verdict;
+	const char *code;		/* "altered", "missing", ...: FORMAT.md lists them */
+	bool has_index, has_seq;
+	uint64_t index;			/* in the tree */
+	uint64_t count;			/* records concerned from there, 1 or more */
+	uint64_t seq;
+	uint64_t line;			/* in its file, from 1; 0: none */
+	char file[80];
+	char stream[RECORD_NAME_MAX + 1];
+	char type[RECORD_NAME_MAX + 1];
+	char what[320];
+};
+
+struct verify_stream {
+	char name[RECORD_NAME_MAX + 1];
+	uint64_t first_seq, last_seq, first_index, last_index, records, dropped;
+	enum verify_verdict verdict;
+	const char *why;		/* constant; "" where complete */
+};
+
+/* One of the separate statements. */
+struct verify_statement {
+	enum verify_verdict verdict;	/* COMPLETE: established; GAP: refuted */
+	char text[320];
+};
+
+struct verify_options {
+	const char *path;
+	const struct note_key *key;	/* pinned; NULL: none */
+	const char *head;		/* file with a checkpoint saved before, or NULL */
+	unsigned threads;		/* 0: one for each processor, up to 4 */
+};
+
+struct verify_result {
+	enum verify_kind kind;
+	enum verify_verdict verdict;	/* of the whole, without secrets */
+	char origin[NOTE_NAME_MAX + 1];
+	char run[RECORD_NAME_MAX + 1];	/* bundle */
+	uint64_t first, size;		/* records [first, size) were read */
+	uint64_t sealed;		/* tree size of the checkpoint */
+	uint64_t bytes;
+	char root[65];			/* hex, as signed */
+	struct checkpoint head;		/* to be saved; meant where integrity holds */
+	struct verify_statement integrity, completeness, anchoring, coverage;
+	struct verify_stream *stream;
+	unsigned streams;
+	struct verify_finding finding[VERIFY_FINDINGS_MAX];
+	unsigned findings;		/* kept */
+	uint64_t finding_count;
+	uint64_t drops;			/* records declared as dropped */
+};
+
+/* 0 and a result (to be freed), or -1 with a message: not readable, neither a
+ * bundle nor a ledger. */
+int verify_run(const struct verify_options *options,
+    struct verify_result *result, char *err, size_t err_len);
+void verify_free(struct verify_result *result);
+
+#endif

@@ -1,0 +1,561 @@
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger/verify_load.h"
+
+#define LEAVES_MAX (UINT64_C(256) * 1024 * 1024)	/* bytes */
+
+struct verify_finding *
+verify_find(struct verify_result *result, enum verify_verdict verdict,
+    const char *code, const char *format, ...)
+{
+	static _Thread_local struct verify_finding spill;
+	struct verify_finding *f;
+	va_list args;
+
+	result->finding_count++;
+	result->verdict = verify_worse(result->verdict, verdict);
+	f = result->findings < VERIFY_FINDINGS_MAX ?
+	    &result->finding[result->findings++] : &spill;
+	memset(f, 0, sizeof(*f));
+	f->verdict = verdict;
+	f->code = code;
+	f->count = 1;
+	va_start(args, format);
+	vsnprintf(f->what, sizeof(f->what), format, args);
+	va_end(args);
+	return f;
+}
+
+static const char *
+reason(void)
+{
+	switch (errno) {
+	case ELOOP:
+		return "a link, or too deep, which evidence may not be";
+	case EINVAL:
+		return "not a regular file";
+	case EFBIG:
+		return "too large to be one";
+	default:
+		return strerror(errno);
+	}
+}
+
+/* ---- checkpoints ---- */
+
+static void
+seal_read(struct seal *seal, const char *text, size_t len,
+    const struct note_key *key)
+{
+	struct note note;
+
+	memset(seal, 0, sizeof(*seal));
+	seal->state = SEAL_MALFORMED;
+	if (note_parse(&note, text, len, &seal->why) != 0)
+		return;
+	if (checkpoint_parse(&seal->at, note.text, note.text_len) != 0) {
+		seal->why = "not three lines of origin, size and root";
+		return;
+	}
+	seal->others = note.count;
+	seal->state = SEAL_UNPINNED;
+	seal->why = "no key is pinned";
+	if (key == NULL)
+		return;
+	seal->why = "another ledger's origin";
+	if (strcmp(seal->at.origin, key->name) != 0)
+		return;
+	switch (note_verify(&note, key, NULL)) {
+	case NOTE_GOOD:
+		seal->state = SEAL_GOOD;
+		seal->others = note.count - 1;
+		seal->why = "";
+		break;
+	case NOTE_UNSIGNED:
+		seal->why = "not signed by the pinned key";
+		break;
+	case NOTE_FORGED:
+		seal->state = SEAL_FORGED;
+		seal->why = "the pinned key's signature does not match";
+		break;
+	}
+}
+
+static int
+seal_add(struct load *load, const struct seal *seal)
+{
+	struct seal *more;
+
+	if (load->seals == LOAD_SEALS_MAX) {	/* in place of the oldest */
+		load->seal[load->oldest++ % LOAD_SEALS_MAX] = *seal;
+		return 0;
+	}
+	if ((load->seals & (load->seals + 1)) == 0) {
+		more = realloc(load->seal, (2 * load->seals + 2) * sizeof(*more));
+		if (more == NULL)
+			return -1;
+		load->seal = more;
+	}
+	load->seal[load->seals++] = *seal;
+	return 0;
+}
+
+/* Where a note that starts at p ends: behind the last line with a dash. */
+static const char *
+note_end(const char *p, const char *end)
+{
+	const char *blank = memmem(p, (size_t)(end - p), "\n\n", 2), *lf;
+
+	if (blank == NULL)
+		return NULL;
+	for (p = blank + 2; end - p > 3 && memcmp(p, "\xe2\x80\x94", 3) == 0; p = lf + 1)
+		if ((lf = memchr(p, '\n', (size_t)(end - p))) == NULL)
+			return NULL;
+	return p == blank + 2 ? NULL : p;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	const struct seal *x = a, *y = b;
+
+	return (x->at.size > y->at.size) - (x->at.size < y->at.size);
+}
+
+/* The file of all checkpoints: sizes must grow, and each be signed. */
+static int
+load_log(struct load *load, const struct note_key *key, struct verify_result *result)
+{
+	const char *p, *end, *next;
+	struct seal seal;
+	uint64_t size = 0;
+	unsigned number = 0;
+	size_t len;
+	char *text;
+
+	text = evidence_read(load->dirfd, "checkpoints", LOAD_CHECKPOINTS_MAX, &len);
+	if (text == NULL) {
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "checkpoints",
+		    "the file of all checkpoints cannot be read: %s", reason());
+		return 0;
+	}
+	for (p = text, end = text + len; p < end; p = next) {
+		number++;
+		if ((next = note_end(p, end)) == NULL)
+			break;	/* being written, or cut: the latest is in its own file */
+		seal_read(&seal, p, (size_t)(next - p), key);
+		if (seal.state == SEAL_FORGED || seal.state == SEAL_MALFORMED)
+			verify_find(result, VERIFY_GAP, "checkpoint",
+			    "checkpoint %u of the file of all: %s", number, seal.why);
+		else if (seal.at.size < size)
+			verify_find(result, VERIFY_GAP, "rollback",
+			    "checkpoint %u of the file of all has size %" PRIu64
+			    " after size %" PRIu64, number, seal.at.size, size);
+		else
+			size = seal.at.size;
+		if (seal.state != SEAL_MALFORMED && seal_add(load, &seal) != 0)
+			break;
+		while (next < end && *next == '\n')
+			next++;
+	}
+	free(text);
+	return 0;
+}
+
+static bool
+is_note_of(const struct checkpoint *wanted, const char *text, size_t len)
+{
+	struct seal seal;
+
+	seal_read(&seal, text, len, NULL);
+	return seal.state != SEAL_MALFORMED && seal.at.size == wanted->size &&
+	    memcmp(seal.at.root, wanted->root, TREE_HASH_LEN) == 0;
+}
+
+char *
+load_note_text(const struct load *load, const struct checkpoint *checkpoint,
+    size_t *len)
+{
+	static const char *const files[] = { "checkpoints", "checkpoint" };
+	char *text, *p, *end, *next, *copy = NULL;
+	size_t i, n;
+
+	for (i = 0; i < 2 && copy == NULL; i++) {
+		text = evidence_read(load->dirfd, files[i], LOAD_CHECKPOINTS_MAX, &n);
+		if (text == NULL)
+			continue;
+		for (p = text, end = text + n; p < end && copy == NULL; p = next) {
+			if ((next = (char *)note_end(p, end)) == NULL)
+				break;
+			*len = (size_t)(next - p);
+			if (is_note_of(checkpoint, p, *len))
+				copy = strndup(p, *len);
+			while (next < end && *next == '\n')
+				next++;
+		}
+		free(text);
+	}
+	return copy;
+}
+
+static int
+load_latest(struct load *load, const char *path, const struct note_key *key,
+    struct verify_result *result)
+{
+	size_t len;
+	char *text = evidence_read(load->dirfd, path, NOTE_MAX, &len);
+
+	load->latest.state = SEAL_MALFORMED;
+	load->latest.why = "it cannot be read";
+	if (text == NULL) {
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "unsealed",
+		    "%s: %s", path, reason());
+		return 0;
+	}
+	seal_read(&load->latest, text, len, key);
+	free(text);
+	switch (load->latest.state) {
+	case SEAL_GOOD:
+		break;
+	case SEAL_UNPINNED:
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "unknown_key",
+		    "%s: %s", path, load->latest.why);
+		break;
+	case SEAL_FORGED:
+	case SEAL_MALFORMED:
+		verify_find(result, VERIFY_GAP, "checkpoint", "%s: %s", path,
+		    load->latest.why);
+		break;
+	}
+	if (load->latest.state == SEAL_MALFORMED)
+		return 0;
+	return seal_add(load, &load->latest);
+}
+
+/* ---- a ledger's directory ---- */
+
+static int
+segment_visit(void *context, const char *path, uint64_t size, int regular)
+{
+	struct load *load = context;
+	struct walk_segment *more;
+	uint64_t first = 0;
+	size_t i, n = strlen(path);
+
+	if (strncmp(path, "records-", 8) != 0 || n < 15 || n > 34 ||
+	    strcmp(path + n - 6, ".jsonl") != 0 || !regular)
+		return 0;
+	for (i = 8; i < n - 6; i++) {
+		if (!isdigit((unsigned char)path[i]) || first > UINT64_MAX / 10 - 1)
+			return 0;
+		first = first * 10 + (uint64_t)(path[i] - '0');
+	}
+	if (load->segments == LOAD_SEGMENTS_MAX)
+		return 0;
+	more = realloc(load->segment, (load->segments + 1) * sizeof(*more));
+	if (more == NULL)
+		return -1;
+	load->segment = more;
+	more += load->segments++;
+	memset(more, 0, sizeof(*more));
+	memcpy(more->path, path, n);
+	more->first = first;
+	load->bytes += size;
+	return 0;
+}
+
+static int
+by_first(const void *a, const void *b)
+{
+	const struct walk_segment *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+static int
+load_ledger(struct load *load, const struct note_key *key,
+    struct verify_result *result, char *err, size_t err_len)
+{
+	/* the checkpoint first: what is appended meanwhile lies behind it */
+	if (load_latest(load, "checkpoint", key, result) != 0 ||
+	    load_log(load, key, result) != 0 ||
+	    evidence_walk(load->dirfd, segment_visit, load) != 0) {
+		snprintf(err, err_len, "cannot list the ledger: %s", reason());
+		return -1;
+	}
+	if (load->segments > 1)
+		qsort(load->segment, load->segments, sizeof(*load->segment), by_first);
+	load->frontier_good = true;
+	return 0;
+}
+
+/* ---- a bundle ---- */
+
+struct check {
+	struct load *load;
+	struct verify_result *result;
+	uint64_t listed;
+};
+
+static int
+file_visit(void *context, const char *path, uint64_t size, int regular)
+{
+	struct check *check = context;
+	const struct manifest_file *file;
+	char hex[65];
+
+	if (strncmp(path, "coverage/", 9) == 0)
+		check->load->coverage = true;
+	if (strcmp(path, "manifest.json") == 0)
+		return 0;
+	if (!regular) {
+		verify_find(check->result, VERIFY_GAP, "not_a_file",
+		    "%.200s: neither a regular file nor a directory", path);
+		return 0;
+	}
+	check->load->bytes += size;
+	file = manifest_find(&check->load->manifest, path);
+	if (file == NULL) {
+		verify_find(check->result, VERIFY_NOT_ESTABLISHED, "unlisted_file",
+		    "%.200s: not in the manifest", path);
+		return 0;
+	}
+	check->listed++;
+	if (file->bytes != size)
+		verify_find(check->result, VERIFY_GAP, "file_altered",
+		    "%.200s: %" PRIu64 " bytes, %" PRIu64 " in the manifest",
+		    path, size, file->bytes);
+	else if (evidence_digest(check->load->dirfd, path, hex) != 0)
+		verify_find(check->result, VERIFY_NOT_ESTABLISHED, "unreadable_file",
+		    "%.200s: %s", path, reason());
+	else if (strcmp(hex, file->sha256) != 0)
+		verify_find(check->result, VERIFY_GAP, "file_altered",
+		    "%.200s: its SHA-256 is not the manifest's", path);
+	return 0;
+}
+
+static int
+no_file(void *context, const char *path, uint64_t size, int regular)
+{
+	(void)context;
+	(void)path;
+	(void)size;
+	(void)regular;
+	return 0;
+}
+
+static void
+check_files(struct load *load, struct verify_result *result)
+{
+	struct check check = { load, result, 0 };
+	uint64_t size;
+	size_t i;
+	int fd;
+
+	if (evidence_walk(load->dirfd, load->manifest_good ? file_visit : no_file,
+	    &check) != 0)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "unreadable_file",
+		    "the bundle's files cannot all be listed: %s", reason());
+	for (i = 0; check.listed < load->manifest.count &&
+	    i < load->manifest.count; i++) {
+		fd = evidence_open(load->dirfd, load->manifest.file[i].path, &size);
+		if (fd >= 0)
+			close(fd);
+		else if (errno == ENOENT || errno == ENOTDIR)
+			verify_find(result, VERIFY_GAP, "missing_file",
+			    "%.200s: in the manifest, but not there",
+			    load->manifest.file[i].path);
+	}
+}
+
+static void
+load_frontier(struct load *load, struct verify_result *result)
+{
+	size_t len;
+	char *text = evidence_read(load->dirfd, "ledger/frontier", TREE_TEXT_MAX, &len);
+
+	if (text == NULL || tree_frontier_parse(&load->frontier, text, len) != 0)
+		verify_find(result, VERIFY_GAP, "frontier",
+		    "ledger/frontier: %s", text == NULL ? reason() : "malformed");
+	else
+		load->frontier_good = true;
+	free(text);
+}
+
+/*
+ * The leaves as they were when the bundle was made.  Nobody signed them; they
+ * are believed only if they fold into the signed root, and then name exactly
+ * what was changed since.
+ */
+static void
+load_leaves(struct load *load)
+{
+	struct tree_frontier tree = load->frontier;
+	uint8_t root[TREE_HASH_LEN];
+	size_t len;
+	uint64_t i;
+	char *bytes = evidence_read(load->dirfd, "ledger/leaves", LEAVES_MAX, &len);
+
+	if (bytes == NULL)
+		return;
+	load->leaf = (uint8_t (*)[TREE_HASH_LEN])bytes;
+	load->leaves = len / TREE_HASH_LEN;
+	for (i = 0; i < load->leaves; i++)
+		if (tree_frontier_append(&tree, load->leaf[i]) != 0)
+			break;
+	tree_frontier_root(&tree, root);
+	if (len % TREE_HASH_LEN == 0 && load->frontier_good &&
+	    load->latest.state != SEAL_MALFORMED &&
+	    load->latest.state != SEAL_FORGED &&
+	    tree.size == load->latest.at.size &&
+	    memcmp(root, load->latest.at.root, TREE_HASH_LEN) == 0)
+		return;
+	free(bytes);
+	load->leaf = NULL;
+	load->leaves = 0;
+}
+
+static void
+check_sizes(struct load *load, struct verify_result *result)
+{
+	if (!load->manifest_good)
+		return;
+	if (load->frontier_good && load->frontier.size != load->manifest.first)
+		verify_find(result, VERIFY_GAP, "frontier",
+		    "ledger/frontier stands at %" PRIu64 ", the manifest begins at %" PRIu64,
+		    load->frontier.size, load->manifest.first);
+	if (load->latest.state == SEAL_MALFORMED)
+		return;
+	if (load->latest.at.size != load->manifest.size)
+		verify_find(result, VERIFY_GAP, "checkpoint",
+		    "the checkpoint has size %" PRIu64 ", the manifest %" PRIu64,
+		    load->latest.at.size, load->manifest.size);
+	if (strcmp(load->latest.at.origin, load->manifest.origin) != 0)
+		verify_find(result, VERIFY_GAP, "checkpoint",
+		    "the checkpoint's origin is not the manifest's");
+}
+
+static int
+load_bundle(struct load *load, const struct note_key *key,
+    struct verify_result *result, char *err, size_t err_len)
+{
+	char why[160] = "";
+	char *text;
+	size_t len;
+
+	text = evidence_read(load->dirfd, "manifest.json", MANIFEST_MAX, &len);
+	if (text == NULL)
+		snprintf(why, sizeof(why), "manifest.json: %s", reason());
+	else if (manifest_parse(&load->manifest, text, len, why, sizeof(why)) == 0)
+		load->manifest_good = true;
+	free(text);
+	if (!load->manifest_good)
+		verify_find(result, VERIFY_GAP, "manifest", "%s", why);
+	snprintf(result->run, sizeof(result->run), "%s", load->manifest.run);
+	load_frontier(load, result);
+	if (load_latest(load, "ledger/checkpoint", key, result) != 0)
+		goto memory;
+	load_leaves(load);
+	check_sizes(load, result);
+	check_files(load, result);
+	if ((load->segment = calloc(1, sizeof(*load->segment))) == NULL)
+		goto memory;
+	load->segments = 1;
+	snprintf(load->segment->path, sizeof(load->segment->path), "ledger/records.jsonl");
+	load->segment->first = load->frontier.size;
+	return 0;
+memory:
+	snprintf(err, err_len, "out of memory");
+	return -1;
+}
+
+/* A bundle has a manifest or the directory `ledger`; a ledger its segments
+ * and checkpoint beside each other. */
+static int
+kind_of(int dirfd, enum verify_kind *kind)
+{
+	static const char *bundle[] = { "manifest.json", "ledger/records.jsonl",
+	    "ledger/checkpoint" };
+	static const char *ledger[] = { "checkpoint", "checkpoints", "log.vkey",
+	    "records-00000000000000000000.jsonl" };
+	size_t i;
+
+	*kind = VERIFY_BUNDLE;
+	for (i = 0; i < sizeof(bundle) / sizeof(bundle[0]); i++)
+		if (faccessat(dirfd, bundle[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return 0;
+	*kind = VERIFY_LEDGER;
+	for (i = 0; i < sizeof(ledger) / sizeof(ledger[0]); i++)
+		if (faccessat(dirfd, ledger[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return 0;
+	return -1;
+}
+
+int
+load_open(struct load *load, const struct verify_options *options,
+    struct verify_result *result, char *err, size_t err_len)
+{
+	memset(load, 0, sizeof(*load));
+	tree_frontier_init(&load->frontier);
+	load->dirfd = evidence_dir(options->path);
+	if (load->dirfd < 0) {
+		snprintf(err, err_len, "%.200s: %s", options->path, strerror(errno));
+		return -1;
+	}
+	if (kind_of(load->dirfd, &load->kind) != 0) {
+		snprintf(err, err_len, "%.200s: neither an evidence bundle "
+		    "(manifest.json) nor a ledger (checkpoint, records-*.jsonl)",
+		    options->path);
+		return -1;
+	}
+	result->kind = load->kind;
+	if ((load->kind == VERIFY_BUNDLE ?
+	    load_bundle(load, options->key, result, err, err_len) :
+	    load_ledger(load, options->key, result, err, err_len)) != 0)
+		return -1;
+	if (load->seals > 1)
+		qsort(load->seal, load->seals, sizeof(*load->seal), by_size);
+	return 0;
+}
+
+int
+load_saved_head(struct load *load, const char *path, const struct note_key *key,
+    struct seal *head)
+{
+	char buf[NOTE_MAX];
+	FILE *file = fopen(path, "re");
+	size_t len;
+
+	if (file == NULL)
+		return -1;
+	len = fread(buf, 1, sizeof(buf), file);
+	fclose(file);
+	seal_read(head, buf, len, key);
+	head->saved = true;
+	if (head->state != SEAL_GOOD)
+		return 0;	/* the verdict will say so */
+	if (seal_add(load, head) != 0)
+		return -1;
+	qsort(load->seal, load->seals, sizeof(*load->seal), by_size);
+	return 0;
+}
+
+void
+load_close(struct load *load)
+{
+	if (load->dirfd >= 0)
+		close(load->dirfd);
+	manifest_free(&load->manifest);
+	free(load->segment);
+	free(load->seal);
+	free(load->leaf);
+}

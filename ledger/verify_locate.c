@@ -1,0 +1,449 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ledger/verify_locate.h"
+
+#define WINDOW 256	/* leaves that are looked through for a match */
+
+/* ---- by leaves ---- */
+
+void
+locate_init(struct locate *locate, const struct load *load,
+    struct verify_result *result)
+{
+	memset(locate, 0, sizeof(*locate));
+	locate->load = load;
+	locate->result = result;
+}
+
+/* Where the line stands and what it calls itself, as far as it can be read. */
+static void
+describe(struct verify_finding *f, const struct load *load,
+    const struct walk_batch *batch, unsigned i)
+{
+	const struct walk_line *line = &batch->lines[i];
+
+	f->line = batch->line + i;
+	snprintf(f->file, sizeof(f->file), "%s", load->segment[batch->segment].path);
+	if (line->rule != NULL)
+		return;
+	snprintf(f->stream, sizeof(f->stream), "%.*s",
+	    (int)line->record.stream.len, line->record.stream.ptr);
+	snprintf(f->type, sizeof(f->type), "%.*s", (int)line->record.type.len,
+	    line->record.type.ptr);
+	f->seq = line->record.seq;
+	f->has_seq = true;
+}
+
+/*
+ * The lines that matched nothing stand where count authentic records should.
+ * As many: each was altered.  None: they were put in.  Otherwise both.
+ */
+static void
+difference(struct locate *l, uint64_t count)
+{
+	const uint64_t index = l->load->frontier.size + l->at;
+	struct verify_finding *f, place = l->first;
+
+	if (l->pending == 0 && count == 0)
+		return;
+	if (l->pending == 0)
+		f = verify_find(l->result, VERIFY_GAP, "missing",
+		    "%" PRIu64 " signed record%s not there", count,
+		    count == 1 ? " is" : "s are");
+	else if (count == 0)
+		f = verify_find(l->result, VERIFY_GAP, "inserted",
+		    "%u line%s that the signed tree does not have", l->pending,
+		    l->pending == 1 ? "" : "s");
+	else if (count == l->pending)
+		f = verify_find(l->result, VERIFY_GAP, "altered",
+		    count == 1 ? "its leaf is not the one in the signed tree" :
+		    "%" PRIu64 " records in a row are not those in the signed tree",
+		    count);
+	else
+		f = verify_find(l->result, VERIFY_GAP, "altered",
+		    "%u line%s where the signed tree has %" PRIu64 " record%s",
+		    l->pending, l->pending == 1 ? "" : "s", count, count == 1 ? "" : "s");
+	if (l->pending > 0) {
+		memcpy(f->file, place.file, sizeof(f->file));
+		memcpy(f->stream, place.stream, sizeof(f->stream));
+		memcpy(f->type, place.type, sizeof(f->type));
+		f->line = place.line;
+		f->seq = place.seq;
+		f->has_seq = place.has_seq;
+	}
+	f->has_index = true;
+	f->index = index;
+	f->count = count > 0 ? count : 1;
+	l->pending = 0;
+}
+
+void
+locate_batch(struct locate *l, const struct walk_batch *batch)
+{
+	const uint64_t all = l->load->leaves;
+	uint64_t k, window;
+	unsigned i;
+
+	for (i = 0; i < batch->count; i++) {
+		window = all - l->at;
+		if (window > WINDOW + l->pending)
+			window = WINDOW + l->pending;
+		for (k = 0; k < window; k++)
+			if (memcmp(l->load->leaf[l->at + k], batch->lines[i].leaf,
+			    TREE_HASH_LEN) == 0)
+				break;
+		if (k < window) {
+			difference(l, k);
+			l->at += k + 1;
+		} else if (l->pending++ == 0) {
+			memset(&l->first, 0, sizeof(l->first));
+			describe(&l->first, l->load, batch, i);
+		}
+	}
+}
+
+void
+locate_end(struct locate *l)
+{
+	difference(l, l->load->leaves - l->at);
+}
+
+/* ---- by the chain ---- */
+
+static struct verify_finding *
+at_event(const struct chain *chain, const struct load *load,
+    const struct chain_event *e, struct verify_finding *f)
+{
+	f->has_index = true;
+	f->index = e->index;
+	f->line = e->line;
+	snprintf(f->file, sizeof(f->file), "%s", load->segment[e->segment].path);
+	if (e->stream >= 0)
+		snprintf(f->stream, sizeof(f->stream), "%s", chain->stream[e->stream].name);
+	if (e->kind != CHAIN_UNREADABLE) {
+		f->has_seq = true;
+		f->seq = e->seq;
+		snprintf(f->type, sizeof(f->type), "%s", e->type);
+	}
+	return f;
+}
+
+/* The record before e in its stream. */
+static void
+at_before(const struct chain *chain, const struct load *load,
+    const struct chain_event *e, struct verify_finding *f)
+{
+	at_event(chain, load, e, f);
+	f->index = e->before;
+	f->seq = e->expected - 1;
+	f->type[0] = '\0';
+	/* its line is known where it lies in the same file */
+	f->line = e->index - e->before < e->line ? e->line - (e->index - e->before) : 0;
+	if (f->line == 0)
+		f->file[0] = '\0';
+}
+
+/* The event, further on, that the stream's record behind e showed; or NULL. */
+static const struct chain_event *
+follower(const struct chain *chain, unsigned i)
+{
+	const struct chain_event *e = &chain->event[i];
+	unsigned k;
+
+	for (k = i + 1; k < chain->events; k++)
+		if (chain->event[k].stream == e->stream && e->stream >= 0 &&
+		    chain->event[k].before == e->index)
+			return &chain->event[k];
+	return NULL;
+}
+
+/* Whether a line between the event's record and the one before it already
+ * explains the hole: unreadable, or under a name that no stream had. */
+static bool
+explained(const struct chain *chain, unsigned i)
+{
+	const struct chain_event *e = &chain->event[i];
+	unsigned k;
+
+	for (k = i; k-- > 0;)
+		if ((chain->event[k].kind == CHAIN_UNREADABLE ||
+		    chain->event[k].kind == CHAIN_START) &&
+		    (e->before == UINT64_MAX || chain->event[k].index > e->before))
+			return true;
+	return false;
+}
+
+/* A stream of one record that would be the one before e, had it e's name. */
+static const struct chain_stream *
+misnamed(const struct chain *chain, const struct chain_event *e)
+{
+	unsigned i;
+
+	for (i = 0; i < chain->count; i++)
+		if (chain->stream[i].records == 1 &&
+		    chain->stream[i].next_seq == e->seq &&
+		    chain->stream[i].first_index < e->index)
+			return &chain->stream[i];
+	return NULL;
+}
+
+static void
+name_start(const struct chain *chain, const struct load *load,
+    const struct chain_event *e, struct verify_result *result)
+{
+	const struct chain_stream *other = misnamed(chain, e);
+	struct verify_finding *f;
+
+	if (other == NULL) {
+		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		    "a stream of this name never began"));
+		return;
+	}
+	f = verify_find(result, VERIFY_GAP, "altered", "alone in its stream, where "
+	    "the stream at index %" PRIu64 " lacks the record before", e->index);
+	f->has_index = f->has_seq = true;
+	f->index = other->first_index;
+	f->seq = other->first_seq;
+	snprintf(f->stream, sizeof(f->stream), "%s", other->name);
+}
+
+/*
+ * Where prev and the leaf before do not agree, which of the two was changed?
+ * The record itself, where the one behind it does not know its leaf either, or
+ * the one before is sealed.  A stream's last record leaves it open: then the
+ * root tells whether the leaf that prev names would have given it.
+ */
+static bool
+before_is_intact(const struct suspects *s, const struct chain_event *e,
+    const struct chain_event *after)
+{
+	if (after != NULL || e->before < s->from)
+		return true;
+	if (e->index != s->chain->stream[e->stream].last_index)
+		return false;
+	return !s->fits(s->context, e->before, e->prev);
+}
+
+/* What one event names.  *next gets an event that it explains too. */
+static void
+name_event(const struct suspects *s, unsigned i, const struct chain_event **next)
+{
+	const struct chain *chain = s->chain;
+	const struct load *load = s->load;
+	struct verify_result *result = s->result;
+	const struct chain_event *e = &chain->event[i];
+	const struct chain_event *after = follower(chain, i);
+
+	switch (e->kind) {
+	case CHAIN_UNREADABLE:
+		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		    "no record: %s", e->rule));
+		return;
+	case CHAIN_START:
+		if (e->seq > 0 && explained(chain, i))	/* its first one is unreadable */
+			return;
+		if (after != NULL)
+			*next = after;
+		name_start(chain, load, e, result);
+		return;
+	case CHAIN_PREV:
+		*next = after;
+		if (before_is_intact(s, e, after))
+			at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+			    "its prev is not the leaf of its stream's record before"));
+		else
+			at_before(chain, load, e, verify_find(result, VERIFY_GAP,
+			    "altered", "its leaf is not the prev of the stream's next "
+			    "record, at index %" PRIu64, e->index));
+		return;
+	case CHAIN_MISSING:
+		if (explained(chain, i))
+			return;
+		if (after != NULL && after->seq == e->expected + 1) {
+			*next = after;
+			at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+			    "seq %" PRIu64 " stands where %" PRIu64 " belongs",
+			    e->seq, e->expected));
+			return;
+		}
+		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "missing",
+		    "seq %" PRIu64 " to %" PRIu64 " are not there, before this record",
+		    e->expected, e->seq - 1))->count = e->seq - e->expected;
+		return;
+	case CHAIN_BACK:
+		if (after != NULL && after->kind == CHAIN_MISSING)
+			*next = after;
+		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "reordered",
+		    "seq %" PRIu64 " stands where %" PRIu64 " belongs", e->seq,
+		    e->expected));
+		return;
+	default:
+		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		    "it does not fit its stream"));
+	}
+}
+
+/* Nothing in the chain: what no record points to was changed. */
+static void
+name_last(const struct chain *chain, const struct load *load, uint64_t from,
+    uint64_t seal_size, struct verify_result *result)
+{
+	const struct chain_stream *s, *only = NULL;
+	struct verify_finding *f;
+	unsigned i, candidates = 0;
+
+	for (i = 0; i < chain->count; i++) {
+		s = &chain->stream[i];
+		if (s->last_index < from || s->last_index >= seal_size)
+			continue;
+		candidates++;
+		only = s;
+	}
+	if (candidates != 1) {
+		f = verify_find(result, VERIFY_GAP, "altered", "a record between index %"
+		    PRIu64 " and %" PRIu64 " does not give the signed root: one that no "
+		    "other record points to, or the frontier before them", from,
+		    seal_size - 1);
+		f->count = seal_size - from;
+		f->has_index = true;
+		f->index = from;
+		return;
+	}
+	f = verify_find(result, VERIFY_GAP, "altered",
+	    "the last record of its stream does not give the signed root");
+	f->has_index = f->has_seq = true;
+	f->index = only->last_index;
+	f->seq = only->next_seq - 1;
+	snprintf(f->stream, sizeof(f->stream), "%s", only->name);
+	if (load->segments == 1) {
+		f->line = only->last_index - load->segment[0].first + 1;
+		snprintf(f->file, sizeof(f->file), "%s", load->segment[0].path);
+	}
+}
+
+/* What follows from the order of types is a consequence of what was changed,
+ * unless nothing else shows. */
+static bool
+is_consequence(enum chain_kind kind)
+{
+	return kind == CHAIN_CLOSE || kind == CHAIN_UNOPENED || kind == CHAIN_HEADS ||
+	    kind == CHAIN_CROWDED;
+}
+
+static void
+name_events(const struct suspects *s, bool consequences)
+{
+	const struct chain_event *skip[CHAIN_EVENTS_MAX] = { NULL }, *next;
+	const struct chain_event *e, *unreadable = NULL;
+	unsigned i, k, skips = 0;
+
+	for (i = 0; i < s->chain->events; i++) {
+		e = &s->chain->event[i];
+		for (k = 0; k < skips && skip[k] != e; k++)
+			;
+		if (k < skips || e->kind == CHAIN_CUT || e->kind == CHAIN_DROP ||
+		    is_consequence(e->kind) != consequences)
+			continue;
+		/* a record that became several lines is one record */
+		if (e->kind == CHAIN_UNREADABLE) {
+			next = unreadable;
+			unreadable = e;
+			if (next != NULL && next->index + 1 == e->index)
+				continue;
+		}
+		next = NULL;
+		name_event(s, i, &next);
+		if (next != NULL)
+			skip[skips++] = next;
+	}
+}
+
+void
+locate_by_chain(const struct suspects *s)
+{
+	const uint64_t found = s->result->finding_count;
+
+	name_events(s, false);
+	if (s->result->finding_count == found)
+		name_events(s, true);
+	if (s->result->finding_count == found && s->to > s->from)
+		name_last(s->chain, s->load, s->from, s->to, s->result);
+}
+
+/* ---- flaws under a good root ---- */
+
+static void
+flaw(const struct chain *chain, const struct load *load,
+    const struct chain_event *e, struct verify_result *result)
+{
+	struct verify_finding *f = NULL;
+
+	switch (e->kind) {
+	case CHAIN_UNREADABLE:
+		f = verify_find(result, VERIFY_GAP, "malformed", "signed, but no record: %s",
+		    e->rule);
+		break;
+	case CHAIN_PREV:
+		f = verify_find(result, VERIFY_GAP, "chain",
+		    "signed, but its prev is not the leaf of its stream's record before");
+		break;
+	case CHAIN_MISSING:
+		f = verify_find(result, VERIFY_GAP, "missing",
+		    "seq %" PRIu64 " to %" PRIu64 " were never signed, before this record",
+		    e->expected, e->seq - 1);
+		f->count = e->seq - e->expected;
+		break;
+	case CHAIN_BACK:
+		f = verify_find(result, VERIFY_GAP, "reordered",
+		    "signed, but seq %" PRIu64 " stands where %" PRIu64 " belongs",
+		    e->seq, e->expected);
+		break;
+	case CHAIN_START:
+		f = verify_find(result, VERIFY_GAP, "chain",
+		    "its stream does not begin with seq 0 and a prev of zeros");
+		break;
+	case CHAIN_UNOPENED:
+		f = verify_find(result, VERIFY_GAP, "unopened",
+		    "a record of a stream that is not open");
+		break;
+	case CHAIN_CUT:
+		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "no_close",
+		    "opened again without a close: the writer ended without one, and "
+		    "what it had not yet written is not known");
+		break;
+	case CHAIN_CLOSE:
+		f = verify_find(result, VERIFY_GAP, "chain",
+		    "a close that names another last seq than its own");
+		break;
+	case CHAIN_DROP:
+		f = verify_find(result, VERIFY_GAP, "dropped",
+		    "%" PRIu64 " records declared as dropped before this one", e->dropped);
+		f->count = e->dropped;
+		break;
+	case CHAIN_HEADS:
+		f = verify_find(result, VERIFY_GAP, "heads",
+		    "a table of heads that the streams do not fit");
+		break;
+	case CHAIN_CROWDED:
+		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "too_many_streams",
+		    "more than %u streams: this one was not followed", CHAIN_STREAMS_MAX);
+		break;
+	}
+	if (f != NULL)
+		at_event(chain, load, e, f);
+}
+
+void
+locate_flaws(const struct chain *chain, const struct load *load,
+    struct verify_result *result)
+{
+	unsigned i;
+
+	for (i = 0; i < chain->events; i++)
+		flaw(chain, load, &chain->event[i], result);
+	if (chain->event_count > chain->events)
+		verify_find(result, VERIFY_GAP, "more", "%" PRIu64
+		    " more places where streams do not fit", chain->event_count - chain->events);
+}

@@ -1,0 +1,812 @@
+/* Verification: what is good, and every way in which it can stop being good. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <sodium.h>
+
+#include "ledger/bundle.h"
+#include "ledger/verify.h"
+#include "ledger_maker.h"
+
+#define RECORDS 300
+
+/* Built once: a ledger, and the bundle of its second run. */
+static struct maker good;
+static char base[64], ledger[96], bundle[96];
+static struct verify_result result;
+static char err[512];
+
+static int
+setup(void **state)
+{
+	struct bundle_options options = { .ledger = ledger, .run = "run_b", .out = bundle };
+	struct bundle_pack pack = { MAKER_POLICY, NULL };
+	char packs[96];
+
+	make_temp_dir(base);
+	snprintf(ledger, sizeof(ledger), "%s/ledger", base);
+	snprintf(bundle, sizeof(bundle), "%s/bundle", base);
+	snprintf(packs, sizeof(packs), "%s/pack", base);
+	mkdir(packs, 0700);
+	write_file(packs, "main.rego", "package x\n", 10);
+	maker_init(&good);
+	maker_usual(&good, RECORDS);
+	maker_save(&good, ledger, 64);
+	pack.dir = packs;
+	options.packs = &pack;
+	options.pack_count = 1;
+	if (bundle_write(&options, err, sizeof(err)) != 0) {
+		fprintf(stderr, "bundle_write: %s\n", err);
+		return -1;
+	}
+	return 0;
+}
+
+/*
+ * Every byte is many minutes; by default a part of them, spread over all
+ * fields by a step that has no factor in common with a line, and all of them
+ * where COUNTERSIGN_LONG is set.
+ */
+static size_t
+step(size_t usual)
+{
+	if (getenv("COUNTERSIGN_LONG") != NULL)
+		return 1;
+#ifdef __SANITIZE_ADDRESS__
+	return usual * 10 + 1;
+#else
+	return usual;
+#endif
+}
+
+static int
+teardown(void **state)
+{
+	maker_free(&good);
+	remove_tree(base);
+	return 0;
+}
+
+static enum verify_verdict
+verify(const char *path)
+{
+	struct verify_options options = { .path = path, .key = &good.key, .threads = 1 };
+
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	return result.verdict;
+}
+
+static bool
+finds(const char *code)
+{
+	unsigned i;
+
+	for (i = 0; i < result.findings; i++)
+		if (strcmp(result.finding[i].code, code) == 0)
+			return true;
+	return false;
+}
+
+static void
+say(void)
+{
+	unsigned i;
+
+	for (i = 0; i < result.findings; i++)
+		print_error("%s index %d count %d line %d: %s\n", result.finding[i].code,
+		    (int)result.finding[i].index, (int)result.finding[i].count,
+		    (int)result.finding[i].line, result.finding[i].what);
+}
+
+/* A changed copy of the good ledger, verified.  Records are the maker's. */
+static enum verify_verdict
+verify_maker(const struct maker *maker)
+{
+	char dir[96];
+	enum verify_verdict verdict;
+
+	snprintf(dir, sizeof(dir), "%s/other", base);
+	remove_tree(dir);
+	maker_save(maker, dir, 0);
+	verdict = verify(dir);
+	return verdict;
+}
+
+static void
+good_ones(void **state)
+{
+	unsigned threads;
+
+	assert_int_equal(verify(ledger), VERIFY_COMPLETE);
+	assert_int_equal(result.kind, VERIFY_LEDGER);
+	assert_int_equal(result.findings, 0);
+	assert_int_equal(result.size, good.count);
+	assert_int_equal(result.sealed, good.count);
+	assert_int_equal(result.streams, 2);
+	assert_int_equal(result.anchoring.verdict, VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(result.coverage.verdict, VERIFY_NOT_ESTABLISHED);
+	for (threads = 2; threads <= 5; threads++) {
+		struct verify_options options = { .path = bundle, .key = &good.key,
+		    .threads = threads };
+
+		verify_free(&result);
+		assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+		if (result.verdict != VERIFY_COMPLETE)
+			say();
+		assert_int_equal(result.verdict, VERIFY_COMPLETE);
+		assert_int_equal(result.kind, VERIFY_BUNDLE);
+		assert_string_equal(result.run, "run_b");
+		assert_true(result.first > 0);
+	}
+}
+
+static void
+without_a_key(void **state)
+{
+	struct verify_options options = { .path = bundle };
+	uint8_t pk[NOTE_PK_LEN], sk[NOTE_SK_LEN];
+	struct note_key other;
+
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(result.integrity.verdict, VERIFY_NOT_ESTABLISHED);
+	assert_non_null(strstr(result.integrity.text, "no key is pinned"));
+	crypto_sign_keypair(pk, sk);
+	assert_int_equal(note_key_make(&other, MAKER_ORIGIN, NOTE_ED25519, pk), 0);
+	options.key = &other;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("unknown_key"));
+	/* the same name and id, but another key: a forgery */
+	other = good.key;
+	other.pk[5] ^= 4;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_GAP);
+	assert_true(finds("checkpoint"));
+}
+
+/* The index of the line that holds a byte. */
+static uint64_t
+line_at(const char *text, size_t at)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < at; i++)
+		n += text[i] == '\n';
+	return n;
+}
+
+/* How far to go on from a byte, but never beyond the next LF. */
+static size_t
+lf_before(const char *text, size_t at, size_t want)
+{
+	const char *lf = memchr(text + at + 1, '\n', want);
+
+	return lf != NULL ? (size_t)(lf - text) - at : want;
+}
+
+/*
+ * Bytes of the bundle's records with one bit changed (of every LF, all eight
+ * in turn): a gap, and exactly that one record
+ * named.
+ */
+static void
+every_flip_in_a_bundle(void **state)
+{
+	char path[128], *text, changed;
+	size_t len, at;
+	unsigned bit, bits;
+	uint64_t line;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/ledger/records.jsonl", bundle);
+	text = read_file(bundle, "ledger/records.jsonl", &len);
+	fd = open(path, O_WRONLY);
+	assert_true(fd >= 0);
+	for (at = 0; at < len; at += text[at] == '\n' || at + 1 == len ? 1 :
+	    lf_before(text, at, step(7))) {
+		line = line_at(text, at);
+		bits = getenv("COUNTERSIGN_LONG") != NULL || text[at] == '\n' ? 8 : 1;
+		for (bit = 0; bit < bits; bit++) {
+			changed = (char)(text[at] ^ 1 << (bits == 1 ? at % 8 : bit));
+			assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
+			if (at + 1 == len) {	/* the last LF: the record is cut */
+				assert_int_equal(verify(bundle), VERIFY_GAP);
+				assert_true(finds("cut") && finds("missing"));
+			} else if (verify(bundle) != VERIFY_GAP || !finds("altered") ||
+			    result.finding_count != 2 || !finds("file_altered") ||
+			    result.finding[1].index != result.first + line ||
+			    result.finding[1].count > (text[at] == '\n' ? 2 : 1) ||
+			    result.finding[1].line != line + 1) {
+				say();
+				fail_msg("byte %zu of line %d, verdict %d", at, (int)line,
+				    (int)result.verdict);
+			}
+			assert_int_equal(result.integrity.verdict, VERIFY_GAP);
+			assert_int_equal(result.completeness.verdict, VERIFY_GAP);
+		}
+		assert_int_equal(pwrite(fd, text + at, 1, (off_t)at), 1);
+	}
+	close(fd);
+	free(text);
+	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+}
+
+static void
+every_cut_of_a_bundle(void **state)
+{
+	char *text;
+	size_t len, at;
+	uint64_t line;
+
+	text = read_file(bundle, "ledger/records.jsonl", &len);
+	for (at = len - 1; at > 0; at -= at < step(11) ? at : step(11)) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/ledger/records.jsonl", bundle);
+		assert_int_equal(truncate(path, (off_t)at), 0);
+		line = line_at(text, at);
+		if (verify(bundle) != VERIFY_GAP || !finds("missing") ||
+		    result.finding[1].index != result.first + line ||
+		    result.finding[1].count != result.sealed - result.first - line) {
+			say();
+			fail_msg("cut at %zu, line %d", at, (int)line);
+		}
+	}
+	write_file(bundle, "ledger/records.jsonl", text, len);
+	free(text);
+	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+}
+
+/* Every other file of the bundle, every bit. */
+static void
+other_files_flipped(void **state)
+{
+	static const char *const files[] = { "ledger/checkpoint", "ledger/frontier",
+	    "keys/log.vkey", "manifest.json", "ledger/leaves",
+	    "packs/1111111111111111111111111111111111111111111111111111111111111111/main.rego" };
+	char *bytes;
+	size_t len, i, at;
+
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		bytes = read_file(bundle, files[i], &len);
+		for (at = 0; at < len * 8; at += len > 2000 ? 611 : step(5)) {
+			bytes[at / 8] ^= (char)(1 << at % 8);
+			write_file(bundle, files[i], bytes, len);
+			if (verify(bundle) == VERIFY_COMPLETE)
+				fail_msg("%s bit %zu", files[i], at);
+			bytes[at / 8] ^= (char)(1 << at % 8);
+		}
+		for (at = 0; at < len; at += len > 2000 ? 611 : step(5)) {
+			write_file(bundle, files[i], bytes, at);
+			if (verify(bundle) == VERIFY_COMPLETE)
+				fail_msg("%s cut at %zu", files[i], at);
+		}
+		write_file(bundle, files[i], bytes, len);
+		assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+		free(bytes);
+	}
+}
+
+/*
+ * Without leaves, in a ledger's directory, the chain has to do: every byte,
+ * one finding, and the record is named, or for a last record of a stream the
+ * range in which it lies.
+ */
+static void
+every_flip_in_a_ledger(void **state)
+{
+	char dir[96], path[160], *text, changed;
+	size_t len, at;
+	uint64_t line;
+	int fd;
+
+	snprintf(dir, sizeof(dir), "%s/one", base);
+	maker_save(&good, dir, 0);
+	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
+	text = read_file(dir, "records-00000000000000000000.jsonl", &len);
+	fd = open(path, O_WRONLY);
+	for (at = 0; at + 1 < len; at += lf_before(text, at, step(13))) {
+		line = line_at(text, at);
+		changed = (char)(text[at] ^ 1 << at % 8);
+		assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
+		if (verify(dir) != VERIFY_GAP || result.findings < 1 ||
+		    result.finding[0].index > line ||
+		    result.finding[0].index + result.finding[0].count <= line) {
+			say();
+			fail_msg("byte %zu of line %d", at, (int)line);
+		}
+		if (text[at] != '\n' && line < good.count - 8 && result.finding_count > 1) {
+			say();
+			fail_msg("byte %zu of line %d: more than one", at, (int)line);
+		}
+		assert_int_equal(pwrite(fd, text + at, 1, (off_t)at), 1);
+	}
+	close(fd);
+	free(text);
+	assert_int_equal(verify(dir), VERIFY_COMPLETE);
+}
+
+static void
+every_cut_of_a_ledger(void **state)
+{
+	char dir[96], path[160];
+	size_t at = 0, i;
+
+	snprintf(dir, sizeof(dir), "%s/one", base);
+	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
+	for (i = 0; i < good.count; i++)
+		at += good.line[i].len + 1;
+	for (at--; at > 0; at -= at < step(17) ? at : step(17)) {
+		assert_int_equal(truncate(path, (off_t)at), 0);
+		if (verify(dir) != VERIFY_GAP || !finds("missing")) {
+			say();
+			fail_msg("cut at %zu", at);
+		}
+	}
+	remove_tree(dir);
+}
+
+/* Edits of the list of lines, in the bundle: deleted, inserted, doubled,
+ * swapped, spliced in from another run.  Each is named where it is. */
+static void
+edits(void **state)
+{
+	char *text, *copy, *p, *q;
+	size_t len, i, at[RECORDS + 2], n = 0;
+	uint64_t first;
+
+	text = read_file(bundle, "ledger/records.jsonl", &len);
+	for (p = text; p < text + len; p = strchr(p, '\n') + 1)
+		at[n++] = (size_t)(p - text);
+	at[n] = len;
+	copy = malloc(2 * len);
+	verify(bundle);
+	first = result.first;
+	for (i = 0; i < n; i++) {
+		/* deleted */
+		memcpy(copy, text, at[i]);
+		memcpy(copy + at[i], text + at[i + 1], len - at[i + 1]);
+		write_file(bundle, "ledger/records.jsonl", copy, len - (at[i + 1] - at[i]));
+		assert_int_equal(verify(bundle), VERIFY_GAP);
+		assert_string_equal(result.finding[1].code, "missing");
+		assert_int_equal(result.finding[1].index, first + i);
+		assert_int_equal(result.finding_count, 2);
+		/* doubled */
+		memcpy(copy, text, at[i + 1]);
+		memcpy(copy + at[i + 1], text + at[i], len - at[i]);
+		write_file(bundle, "ledger/records.jsonl", copy, len + at[i + 1] - at[i]);
+		assert_int_equal(verify(bundle), VERIFY_GAP);
+		assert_string_equal(result.finding[1].code, "inserted");
+		assert_int_equal(result.finding[1].line, i + 2);
+		assert_int_equal(result.finding_count, 2);
+		/* a line of the other run in its place */
+		memcpy(copy, text, at[i]);
+		memcpy(copy + at[i], good.line[5].text, good.line[5].len);
+		q = copy + at[i] + good.line[5].len;
+		*q++ = '\n';
+		memcpy(q, text + at[i + 1], len - at[i + 1]);
+		write_file(bundle, "ledger/records.jsonl", copy, (size_t)(q - copy) + len - at[i + 1]);
+		assert_int_equal(verify(bundle), VERIFY_GAP);
+		assert_string_equal(result.finding[1].code, "altered");
+		assert_int_equal(result.finding[1].index, first + i);
+		/* swapped with the next */
+		if (i + 1 == n)
+			continue;
+		memcpy(copy, text, at[i]);
+		memcpy(copy + at[i], text + at[i + 1], at[i + 2] - at[i + 1]);
+		memcpy(copy + at[i] + at[i + 2] - at[i + 1], text + at[i], at[i + 1] - at[i]);
+		memcpy(copy + at[i + 2], text + at[i + 2], len - at[i + 2]);
+		write_file(bundle, "ledger/records.jsonl", copy, len);
+		assert_int_equal(verify(bundle), VERIFY_GAP);
+		assert_string_equal(result.finding[1].code, "missing");
+		assert_int_equal(result.finding[1].index, first + i);
+		assert_true(finds("inserted") || i + 2 == n);
+	}
+	write_file(bundle, "ledger/records.jsonl", text, len);
+	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+	free(copy);
+	free(text);
+}
+
+/* Everything signed again by the log's own key, yet the content is wrong. */
+static void
+signed_but_wrong(void **state)
+{
+	static const struct { const char *name, *code; enum verify_verdict verdict; } cases[] = {
+		{ "a hole in seq", "missing", VERIFY_GAP },
+		{ "a declared drop", "dropped", VERIFY_GAP },
+		{ "a drop that names another hole", "missing", VERIFY_GAP },
+		{ "no close", NULL, VERIFY_NOT_ESTABLISHED },
+		{ "opened twice", "no_close", VERIFY_NOT_ESTABLISHED },
+		{ "no open", "unopened", VERIFY_GAP },
+		{ "a line that is no record", "malformed", VERIFY_GAP },
+		{ "a close with another seq", "chain", VERIFY_GAP },
+		{ "double names", "malformed", VERIFY_GAP },
+		{ "behind the close", "unopened", VERIFY_GAP },
+		{ "a stream from the middle", "chain", VERIFY_GAP },
+	};
+	struct maker m;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		maker_init(&m);
+		maker_add(&m, "s", i == 5 ? "use" : "open", NULL, "{}");
+		maker_add(&m, "s", "use", NULL, "{}");
+		if (i == 0)
+			maker_skip(&m, "s", 5);
+		if (i == 1 || i == 2) {
+			maker_skip(&m, "s", 5);
+			maker_add(&m, "s", "drop", NULL, i == 1 ?
+			    "{\"from\":2,\"to\":4,\"count\":3,\"reason\":\"enospc\"}" :
+			    "{\"from\":3,\"to\":4,\"count\":2,\"reason\":\"enospc\"}");
+		}
+		if (i == 4)
+			maker_add(&m, "s", "open", NULL, "{}");
+		if (i == 6)
+			maker_raw(&m, "{}", 2);
+		if (i == 8) {
+			maker_add(&m, "s", "use", NULL, "{\"a\":1,\"b\":2}");
+			memcpy(strstr(m.line[m.count - 1].text, "\"b\""), "\"a\"", 3);
+			maker_rehash(&m, m.count - 1);
+			memcpy(m.stream[0].last, m.line[m.count - 1].leaf, 32);
+		}
+		if (i == 10) {
+			maker_skip(&m, "t", 7);
+			maker_add(&m, "t", "open", NULL, "{}");
+			maker_add(&m, "t", "close", NULL, "{}");
+		}
+		if (i != 3)
+			maker_add(&m, "s", "close", NULL, i == 7 ? "{\"first_seq\":0,\"last_seq\":9}" : "{}");
+		if (i == 9)
+			maker_add(&m, "s", "use", NULL, "{}");
+		maker_seal(&m);
+		if (verify_maker(&m) != cases[i].verdict ||
+		    (cases[i].code != NULL && !finds(cases[i].code))) {
+			say();
+			fail_msg("%s: %d", cases[i].name, (int)result.verdict);
+		}
+		assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
+		maker_free(&m);
+	}
+}
+
+/* Behind the last checkpoint nothing is established; a torn end even less. */
+static void
+unsealed_tail(void **state)
+{
+	struct maker m;
+	char path[160];
+	FILE *file;
+
+	maker_init(&m);
+	maker_usual(&m, 60);
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_add(&m, "broker", "close", NULL, "{}");
+	assert_int_equal(verify_maker(&m), VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("unsealed"));
+	assert_int_equal(result.finding[0].count, 2);
+	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
+	snprintf(path, sizeof(path), "%s/other/records-%020d.jsonl", base, 0);
+	file = fopen(path, "ab");
+	fputs("{\"v\":1,\"prev\":\"00", file);
+	fflush(file);
+	snprintf(path, sizeof(path), "%s/other", base);
+	assert_int_equal(verify(path), VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("torn"));
+	/* space that a recorder takes ahead is zeros, and no finding */
+	fwrite("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 1, 24, file);
+	fflush(file);
+	assert_int_equal(verify(path), VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("torn"));
+	fclose(file);
+	maker_seal(&m);
+	maker_save(&m, path, 0);
+	snprintf(path, sizeof(path), "%s/other/records-%020d.jsonl", base, 0);
+	file = fopen(path, "ab");
+	assert_int_equal(ftruncate(fileno(file), 3 * 1024 * 1024), 0);
+	fclose(file);
+	snprintf(path, sizeof(path), "%s/other", base);
+	assert_int_equal(verify(path), VERIFY_COMPLETE);
+	maker_free(&m);
+}
+
+static void
+forks_and_rollbacks(void **state)
+{
+	struct verify_options options = { .key = &good.key, .threads = 1 };
+	char dir[96], head[128], old[128];
+	struct maker a, b;
+
+	snprintf(dir, sizeof(dir), "%s/other", base);
+	snprintf(head, sizeof(head), "%s/head", base);
+	snprintf(old, sizeof(old), "%s/old-head", base);
+	maker_init(&a);
+	maker_usual(&a, 60);
+	write_file(base, "old-head", a.checkpoint, strlen(a.checkpoint));
+	maker_add(&a, "broker", "open", NULL, "{}");
+	maker_add(&a, "broker", "close", NULL, "{}");
+	maker_seal(&a);
+	write_file(base, "head", a.checkpoint, strlen(a.checkpoint));
+	maker_init(&b);
+	maker_usual(&b, 60);
+	remove_tree(dir);
+	maker_save(&b, dir, 0);
+	options.path = dir;
+	/* rolled back: the shorter ledger is good by itself */
+	assert_int_equal(verify(dir), VERIFY_COMPLETE);
+	options.head = head;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_GAP);
+	assert_true(finds("rollback"));
+	options.head = old;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_COMPLETE);
+	/* regrown differently: a fork */
+	maker_add(&b, "broker", "open", NULL, "{\"other\":true}");
+	maker_add(&b, "broker", "close", NULL, "{}");
+	maker_seal(&b);
+	maker_save(&b, dir, 0);
+	options.head = head;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_GAP);
+	assert_true(finds("fork"));
+	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
+	options.head = old;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_COMPLETE);
+	/* both notes in one log: evidence by itself */
+	b.checkpoints = realloc(b.checkpoints, b.checkpoints_len + strlen(a.checkpoint) + 1);
+	memcpy(b.checkpoints + b.checkpoints_len, a.checkpoint, strlen(a.checkpoint));
+	b.checkpoints_len += strlen(a.checkpoint);
+	maker_save(&b, dir, 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("fork"));
+	/* an earlier record rewritten and everything signed again */
+	maker_free(&b);
+	maker_init(&b);
+	maker_usual(&b, 60);
+	b.checkpoints_len = 0;
+	b.line[7].text[b.line[7].len - 3] ^= 1;
+	maker_rehash(&b, 7);
+	maker_seal(&b);
+	remove_tree(dir);
+	maker_save(&b, dir, 0);
+	options.head = old;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_GAP);
+	assert_true(finds("fork"));
+	maker_free(&a);
+	maker_free(&b);
+}
+
+/* A segment that is gone, and one under another name. */
+static void
+segments(void **state)
+{
+	char dir[96], path[160], other[160];
+
+	snprintf(dir, sizeof(dir), "%s/other", base);
+	remove_tree(dir);
+	maker_save(&good, dir, 64);
+	assert_int_equal(verify(dir), VERIFY_COMPLETE);
+	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 64);
+	snprintf(other, sizeof(other), "%s/aside", dir);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("missing"));
+	assert_int_equal(result.finding[0].index, 64);
+	assert_int_equal(result.finding[0].count, 64);
+	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 65);
+	assert_int_equal(rename(other, path), 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+}
+
+/* What a bundle's maker with bad intentions puts in the way. */
+static void
+hostile(void **state)
+{
+	struct verify_options options = { .key = &good.key, .threads = 1 };
+	static char big[3 * 1024 * 1024];
+	char dir[96], path[160], *text;
+	size_t len, i;
+	struct bundle_options again = { .ledger = ledger, .run = "run_b", .out = dir };
+
+	snprintf(dir, sizeof(dir), "%s/hostile", base);
+	assert_int_equal(bundle_write(&again, err, sizeof(err)), 0);
+	/* it is not written twice */
+	assert_int_not_equal(bundle_write(&again, err, sizeof(err)), 0);
+	snprintf(path, sizeof(path), "%s/ledger/records.jsonl", dir);
+	text = read_file(dir, "ledger/records.jsonl", &len);
+	/* a link to the very same bytes */
+	unlink(path);
+	write_file(base, "records", text, len);
+	snprintf(big, sizeof(big), "%s/records", base);
+	assert_int_equal(symlink(big, path), 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("not_a_file") || finds("missing_file"));
+	unlink(path);
+	/* a FIFO: no hanging */
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	unlink(path);
+	/* a directory, and nothing at all */
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	rmdir(path);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("missing_file"));
+	/* giant lines, NULs, deep JSON, binary rubbish */
+	memset(big, 'a', sizeof(big));
+	write_file(dir, "ledger/records.jsonl", big, sizeof(big));
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	for (i = 65530; i < 65545; i++) {
+		big[i] = '\n';
+		write_file(dir, "ledger/records.jsonl", big, sizeof(big));
+		assert_int_equal(verify(dir), VERIFY_GAP);
+		big[i] = 'a';
+	}
+	memset(big, '\0', sizeof(big));
+	write_file(dir, "ledger/records.jsonl", big, sizeof(big));
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	memset(big, '\n', sizeof(big));
+	write_file(dir, "ledger/records.jsonl", big, 100000);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	memset(big, '[', sizeof(big));
+	write_file(dir, "ledger/records.jsonl", big, 60000);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	randombytes_buf(big, sizeof(big));
+	write_file(dir, "ledger/records.jsonl", big, sizeof(big));
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	write_file(dir, "ledger/records.jsonl", text, len);
+	assert_int_equal(verify(dir), VERIFY_COMPLETE);
+	/* one more file, one more link */
+	write_file(dir, "note.txt", "hello", 5);
+	assert_int_equal(verify(dir), VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("unlisted_file"));
+	snprintf(path, sizeof(path), "%s/note.txt", dir);
+	unlink(path);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("not_a_file"));
+	unlink(path);
+	/* a manifest of brackets, and one that climbs out */
+	memset(big, '[', sizeof(big));
+	write_file(dir, "manifest.json", big, sizeof(big));
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("manifest"));
+	text = realloc(text, 4096);
+	snprintf(text, 4096, "{\"v\":1,\"kind\":\"countersign-bundle\",\"origin\":\"a\","
+	    "\"run\":\"run_b\",\"first\":0,\"size\":1,\"files\":[{\"path\":\"../../x\","
+	    "\"bytes\":1,\"sha256\":\"%064d\"}]}", 0);
+	write_file(dir, "manifest.json", text, strlen(text));
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("manifest"));
+	free(text);
+	/* neither a bundle nor a ledger */
+	options.path = "/proc/self/task";
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), -1);
+	options.path = "/nonexistent";
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), -1);
+}
+
+/* The same ledger gives the same bytes, whatever grew behind. */
+static void
+bundle_deterministic(void **state)
+{
+	static const char *const files[] = { "manifest.json", "ledger/records.jsonl",
+	    "ledger/leaves", "ledger/frontier", "ledger/checkpoint", "keys/log.vkey" };
+	struct bundle_options options = { .run = "run_a" };
+	char one[96], two[96], dir[96], *a, *b;
+	struct maker m;
+	size_t i, n, k;
+
+	snprintf(one, sizeof(one), "%s/b1", base);
+	snprintf(two, sizeof(two), "%s/b2", base);
+	snprintf(dir, sizeof(dir), "%s/grown", base);
+	options.ledger = ledger;
+	options.out = one;
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), 0);
+	assert_int_equal(verify(one), VERIFY_COMPLETE);
+	maker_init(&m);
+	maker_usual(&m, RECORDS);
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_seal(&m);
+	maker_add(&m, "broker", "use", NULL, "{}");
+	maker_save(&m, dir, 100);
+	maker_free(&m);
+	options.ledger = dir;
+	options.out = two;
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), 0);
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		a = read_file(one, files[i], &n);
+		b = read_file(two, files[i], &k);
+		assert_int_equal(n, k);
+		assert_memory_equal(a, b, n);
+		free(a);
+		free(b);
+	}
+}
+
+static void
+bundle_refusals(void **state)
+{
+	struct bundle_options options = { .ledger = ledger, .run = "run_x" };
+	char out[96], dir[96];
+	struct stat st;
+	struct maker m;
+
+	snprintf(out, sizeof(out), "%s/refused", base);
+	snprintf(dir, sizeof(dir), "%s/other", base);
+	options.out = out;
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "no run run_x"));
+	/* open, and torn down but not sealed */
+	remove_tree(dir);
+	maker_init(&m);
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_add(&m, "broker", "run", "run_x", "{}");
+	maker_seal(&m);
+	maker_save(&m, dir, 0);
+	options.ledger = dir;
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "not torn down"));
+	maker_add(&m, "broker", "teardown", "run_x", "{}");
+	maker_save(&m, dir, 0);
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "no signed checkpoint"));
+	/* records that do not give the signed root */
+	maker_seal(&m);
+	m.line[0].text[m.line[0].len - 1] = ' ';
+	maker_save(&m, dir, 0);
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "do not give"));
+	maker_free(&m);
+	assert_int_not_equal(stat(out, &st), 0);
+	/* and nothing is left behind */
+	options.ledger = "/nonexistent";
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_ones),
+		cmocka_unit_test(without_a_key),
+		cmocka_unit_test(every_flip_in_a_bundle),
+		cmocka_unit_test(every_cut_of_a_bundle),
+		cmocka_unit_test(other_files_flipped),
+		cmocka_unit_test(every_flip_in_a_ledger),
+		cmocka_unit_test(every_cut_of_a_ledger),
+		cmocka_unit_test(edits),
+		cmocka_unit_test(signed_but_wrong),
+		cmocka_unit_test(unsealed_tail),
+		cmocka_unit_test(forks_and_rollbacks),
+		cmocka_unit_test(segments),
+		cmocka_unit_test(hostile),
+		cmocka_unit_test(bundle_deterministic),
+		cmocka_unit_test(bundle_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
