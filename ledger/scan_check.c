@@ -61,9 +61,12 @@ sha256_base32(const uint8_t *p, size_t len, char *out)
 {
 	uint8_t hash[SHA256_DIGEST_LENGTH];
 	uint64_t bits = 0;
+	SHA256_CTX sha;
 	int i;
 
-	SHA256(p, len, hash);
+	SHA256_Init(&sha);
+	SHA256_Update(&sha, p, len);
+	SHA256_Final(hash, &sha);
 	for (i = 0; i < 5; i++)
 		bits = bits << 8 | hash[i];
 	for (i = 0; i < 8; i++)

@@ -31,7 +31,7 @@ struct opts {
 	const struct opt *table;
 	struct opt_given given[OPT_GIVEN_MAX];
 	size_t n_given;
-	char **rest;		/* operands, then NULL; the caller's argv, permuted */
+	char **rest;		/* operands; into the caller's argv, which is permuted */
 	int n_rest;
 };
 

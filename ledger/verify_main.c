@@ -1,0 +1,301 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "ledger/report.h"
+#include "ledger/verify_main.h"
+
+enum { EXIT_USAGE_OR_IO = 3 };
+
+struct args {
+	const char *path, *key, *head, *save_head;
+	bool json, scan, colour;
+	unsigned threads;
+};
+
+static const char help[] =
+"Usage: %s [OPTION]... %s\n"
+"\n"
+"Verify the evidence in DIR: one run's bundle, or a whole ledger (also while it\n"
+"is being written).  Offline; nothing is changed.\n"
+"\n"
+"  -k, --key=KEY        the log's public key: a file that holds its vkey, or the\n"
+"                       vkey itself%s%s\n"
+"      --head=FILE      a checkpoint that you saved before: the ledger must have\n"
+"                       grown from it\n"
+"      --save-head=FILE save this checkpoint, if it is good, for the next time\n"
+"      --no-scan        do not look for secrets in the files\n"
+"  -j, --json           one JSON object instead of text\n"
+"      --threads=N      threads to hash with (default: processors, at most 4)\n"
+"      --color=WHEN     always, never, auto (default: on a terminal)\n"
+"  -h, --help\n"
+"  -V, --version\n"
+"\n"
+"Exit status: 0 complete; 1 a gap, something altered, or a secret found; 2 not\n"
+"established (say: no key given, not sealed, still open); 3 usage or I/O error.\n"
+"\n"
+"Without a key that you have from somewhere else than from DIR, nothing is\n"
+"established.\n";
+
+static int
+usage(const struct verify_defaults *defaults)
+{
+	fprintf(stderr, "Try '%s --help'.\n", defaults->program);
+	return EXIT_USAGE_OR_IO;
+}
+
+static void
+print_help(const struct verify_defaults *defaults)
+{
+	printf(help, defaults->program, defaults->path != NULL ? "[DIR]" : "DIR",
+	    defaults->key != NULL ? " (default: " : "",
+	    defaults->key != NULL ? "this home's ledger/log.vkey)" : "");
+}
+
+static bool
+colour_wanted(const char *when)
+{
+	if (strcmp(when, "always") == 0)
+		return true;
+	return strcmp(when, "auto") == 0 && isatty(STDOUT_FILENO) &&
+	    getenv("NO_COLOR") == NULL;
+}
+
+/* -1: go on; else the status to leave with. */
+static int
+parse(int argc, char **argv, const struct verify_defaults *defaults,
+    struct args *args)
+{
+	enum { HEAD = 256, SAVE_HEAD, NO_SCAN, THREADS, COLOR };
+	static const struct option options[] = {
+		{ "key", required_argument, NULL, 'k' },
+		{ "head", required_argument, NULL, HEAD },
+		{ "save-head", required_argument, NULL, SAVE_HEAD },
+		{ "no-scan", no_argument, NULL, NO_SCAN },
+		{ "json", no_argument, NULL, 'j' },
+		{ "threads", required_argument, NULL, THREADS },
+		{ "color", required_argument, NULL, COLOR },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 }
+	};
+	char *end;
+	int c;
+
+	args->colour = colour_wanted("auto");
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "k:jhV", options, NULL)) != -1) {
+		switch (c) {
+		case 'k':
+			args->key = optarg;
+			break;
+		case HEAD:
+			args->head = optarg;
+			break;
+		case SAVE_HEAD:
+			args->save_head = optarg;
+			break;
+		case NO_SCAN:
+			args->scan = false;
+			break;
+		case 'j':
+			args->json = true;
+			break;
+		case THREADS:
+			args->threads = (unsigned)strtoul(optarg, &end, 10);
+			if (*end != '\0' || args->threads < 1 || args->threads > 16) {
+				fprintf(stderr, "%s: --threads takes 1 to 16\n", defaults->program);
+				return EXIT_USAGE_OR_IO;
+			}
+			break;
+		case COLOR:
+			args->colour = colour_wanted(optarg);
+			break;
+		case 'h':
+			print_help(defaults);
+			return 0;
+		case 'V':
+			printf("%s %s\n", defaults->program, COUNTERSIGN_VERSION);
+			return 0;
+		default:
+			return usage(defaults);
+		}
+	}
+	if (argc - optind > 1) {
+		fprintf(stderr, "%s: one directory at a time\n", defaults->program);
+		return usage(defaults);
+	}
+	args->path = optind < argc ? argv[optind] : defaults->path;
+	if (args->path == NULL) {
+		fprintf(stderr, "%s: which directory?\n", defaults->program);
+		return usage(defaults);
+	}
+	return -1;
+}
+
+/* The key from a file, or given as such.  1: none there (default only). */
+static int
+load_key(const char *given, bool must, struct note_key *key, char *err,
+    size_t err_len)
+{
+	char buf[NOTE_VKEY_MAX + 2];
+	size_t len;
+	FILE *file;
+
+	if (note_key_parse(key, given, strlen(given)) == 0)
+		return 0;
+	if ((file = fopen(given, "re")) == NULL) {
+		snprintf(err, err_len, "--key %.200s: neither a vkey nor a file that can "
+		    "be read: %s", given, strerror(errno));
+		return must ? -1 : 1;
+	}
+	len = fread(buf, 1, sizeof(buf), file);
+	fclose(file);
+	while (len > 0 && (buf[len - 1] == '\n' || buf[len - 1] == '\r'))
+		len--;
+	if (note_key_parse(key, buf, len) == 0 && key->type == NOTE_ED25519)
+		return 0;
+	snprintf(err, err_len, "%.200s: no vkey of a log (name+id+key)", given);
+	return -1;
+}
+
+static int
+write_all(int fd, const char *text, size_t len)
+{
+	ssize_t n;
+
+	for (; len > 0; text += n, len -= (size_t)n) {
+		n = write(fd, text, len);
+		if (n < 0)
+			return -1;
+	}
+	return fsync(fd);
+}
+
+/* A copy of the checkpoint's file, put in place whole. */
+static int
+save_head(const struct args *args, const struct verify_result *result)
+{
+	char path[4096], temp[4096], note[NOTE_MAX];
+	FILE *from;
+	size_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", args->path,
+	    result->kind == VERIFY_BUNDLE ? "ledger/checkpoint" : "checkpoint");
+	snprintf(temp, sizeof(temp), "%s.new", args->save_head);
+	if ((from = fopen(path, "re")) == NULL)
+		return -1;
+	len = fread(note, 1, sizeof(note), from);
+	fclose(from);
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -1;
+	if (write_all(fd, note, len) != 0 || close(fd) != 0)
+		return -1;
+	return rename(temp, args->save_head);
+}
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* A bundle is scanned as a whole; of a ledger, all files but the seed, which
+ * is a secret by nature, are what the directory's readers see anyway. */
+static int
+scan(const struct args *args, const struct verify_defaults *defaults,
+    struct scan_result *result, char *err, size_t err_len)
+{
+	struct scanner *scanner = scanner_new();
+	int status = -1;
+
+	if (scanner == NULL) {
+		snprintf(err, err_len, "out of memory");
+		return -1;
+	}
+	if (defaults->secrets != NULL &&
+	    defaults->secrets(defaults->context, scanner, err, err_len) != 0)
+		fprintf(stderr, "%s: scanning by formats alone: %s\n",
+		    defaults->program, err);
+	status = scanner_scan(scanner, args->path, result, err, err_len);
+	scanner_free(scanner);
+	return status;
+}
+
+static int
+verify(const struct args *args, const struct verify_defaults *defaults,
+    const struct note_key *key, struct verify_result *result)
+{
+	struct verify_options options = { args->path, key, args->head, args->threads };
+	struct scan_result *scanned = calloc(1, sizeof(*scanned));
+	struct report report = { .path = args->path, .verify = result,
+	    .key = key != NULL ? key->name : NULL };
+	char err[512] = "out of memory";
+	double began = now();
+	int status = EXIT_USAGE_OR_IO;
+
+	if (scanned == NULL || verify_run(&options, result, err, sizeof(err)) != 0)
+		goto out;
+	if (args->scan && scan(args, defaults, scanned, err, sizeof(err)) != 0)
+		goto out;
+	report.scan = args->scan ? scanned : NULL;
+	report.seconds = now() - began;
+	snprintf(err, sizeof(err), "cannot write the report");
+	if ((args->json ? report_json(&report, stdout) :
+	    report_text(&report, args->colour, stdout)) != 0 || fflush(stdout) != 0)
+		goto out;
+	status = report_status(&report);
+	if (args->save_head != NULL && result->integrity.verdict == VERIFY_COMPLETE &&
+	    result->verdict != VERIFY_GAP && save_head(args, result) != 0) {
+		snprintf(err, sizeof(err), "%.200s: %s", args->save_head, strerror(errno));
+		status = EXIT_USAGE_OR_IO;
+	}
+out:
+	if (status == EXIT_USAGE_OR_IO)
+		fprintf(stderr, "%s: %s\n", defaults->program, err);
+	free(scanned);
+	return status;
+}
+
+int
+verify_main(int argc, char **argv, const struct verify_defaults *defaults)
+{
+	struct args args = { .scan = true };
+	struct verify_result *result;
+	struct note_key key;
+	char err[512];
+	const char *given;
+	int status, have;
+
+	if ((status = parse(argc, argv, defaults, &args)) >= 0)
+		return status;
+	result = calloc(1, sizeof(*result));
+	if (result == NULL || sodium_init() < 0) {
+		fprintf(stderr, "%s: out of memory\n", defaults->program);
+		free(result);
+		return EXIT_USAGE_OR_IO;
+	}
+	given = args.key != NULL ? args.key : defaults->key;
+	have = given == NULL ? 1 : load_key(given, args.key != NULL, &key, err, sizeof(err));
+	if (have < 0)
+		fprintf(stderr, "%s: %s\n", defaults->program, err);
+	else
+		status = verify(&args, defaults, have == 0 ? &key : NULL, result);
+	if (have >= 0)
+		verify_free(result);
+	free(result);
+	return have < 0 ? EXIT_USAGE_OR_IO : status;
+}

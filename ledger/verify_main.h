@@ -1,0 +1,25 @@
+/*
+ * The command line of `countersign-verify` and of `countersign verify`.
+ */
+#ifndef LEDGER_VERIFY_MAIN_H
+#define LEDGER_VERIFY_MAIN_H
+
+#include "ledger/scan.h"
+
+struct verify_defaults {
+	const char *program;	/* as called, for messages: "countersign verify" */
+	const char *path;	/* bundle where none is named, or NULL */
+	const char *key;	/* file with the vkey to pin where none is named, or NULL */
+	/* Give the scanner the vault's own secrets (scanner_add_secret); NULL
+	 * where there is no vault.  0, or -1 with a message: the scan then goes
+	 * on with formats alone and says so. */
+	int (*secrets)(void *context, struct scanner *scanner, char *err,
+	    size_t err_len);
+	void *context;
+};
+
+/* argv[0] is skipped.  Exit status: 0 complete, 1 gap or a secret found,
+ * 2 not established, 3 usage or I/O. */
+int verify_main(int argc, char **argv, const struct verify_defaults *defaults);
+
+#endif
