@@ -122,7 +122,8 @@ api_body_add(struct api_call *call, const char *bytes, size_t len)
 	if (call->route->body != BODY_SECRET &&
 	    !grow(call, call->body_len + len))
 		return false;
-	memcpy(call->body + call->body_len, bytes, len);
+	if (len > 0)
+		memcpy(call->body + call->body_len, bytes, len);
 	call->body_len += len;
 	return true;
 }
