@@ -259,6 +259,7 @@ make_side(const struct ledger *ledger, int socket)
 	    .owner_fd = socket, .dir = options->dir,
 	    .stream = options->stream, .policy = options->policy,
 	    .sync = options->sync == LEDGER_SYNC_DATA, .confined = "",
+	    .check_all = options->check_all,
 	    .checkpoint_ms = options->checkpoint_ms,
 	    .reserve_bytes = options->reserve_bytes > RESERVE_MIN ?
 	    options->reserve_bytes : RESERVE_MIN };

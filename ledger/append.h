@@ -46,6 +46,7 @@ struct ledger_options {
 	unsigned ports;			/* how many producers, 1 to 64 */
 	unsigned checkpoint_ms;		/* sign a checkpoint this often while the tree grows */
 	uint64_t reserve_bytes;		/* disk space kept for drop, close and checkpoint records */
+	bool check_all;			/* read every record at the start, not only the last segment's */
 };
 
 enum ledger_status {

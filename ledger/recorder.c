@@ -19,6 +19,7 @@ struct answer {
 struct recorder {
 	struct recorder_setup setup;
 	unsigned ports, turn;
+	uint64_t read_from;	/* index of the first record read at the start */
 	struct store store;
 	struct scribe scribe;
 	bool broken;		/* a write failed: nothing is written any more */
@@ -102,6 +103,7 @@ write_open(struct recorder *recorder, const struct replay_stream *known)
 	json_out_str(&out, "confined", setup->confined);
 	json_out_bool(&out, "key_locked", setup->key_locked);
 	json_out_bool(&out, "synced", setup->sync);
+	json_out_uint(&out, "read_from", recorder->read_from);
 	json_out_bool(&out, "after_crash", known != NULL && known->open);
 	if (known != NULL)
 		json_out_uint(&out, "last_seq", known->next_seq - 1);
@@ -160,7 +162,7 @@ begin(struct recorder *recorder, const struct replay *replay,
 	const struct replay_stream *known = replay_find(replay, setup->stream);
 
 	if (scribe_init(&recorder->scribe, &recorder->store, setup->stream,
-	    setup->policy, known) != 0)
+	    setup->policy, replay) != 0)
 		return problem_set(problem, "the stream must be a plain name, "
 		    "the policy a sha256 digest");
 	if (write_open(recorder, known) != STORE_OK ||
@@ -186,12 +188,14 @@ recorder_start(const struct recorder_setup *setup, unsigned ports,
 	recorder->setup = *setup;
 	recorder->ports = ports;
 	if (store_open(&recorder->store, setup->dir, setup->sk, setup->sync,
-	    setup->reserve_bytes, &replay, &torn, problem) != 0) {
+	    setup->check_all, setup->reserve_bytes, &replay, &torn, problem) != 0) {
 		free(recorder);
 		return NULL;
 	}
+	recorder->read_from = replay.first_read;
 	if (begin(recorder, &replay, &torn, problem) != 0) {
 		store_abandon(&recorder->store);
+		scribe_free(&recorder->scribe);
 		free(recorder);
 		recorder = NULL;
 	}
@@ -393,6 +397,7 @@ recorder_run(struct recorder *recorder)
 	else
 		store_abandon(&recorder->store);
 	channel_count(recorder->setup.channel, &recorder->counts);
+	scribe_free(&recorder->scribe);
 	free(recorder);
 	return status;
 }

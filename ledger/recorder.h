@@ -21,7 +21,7 @@ struct recorder_setup {
 	int owner_fd;		/* hung up where the producers' process is gone */
 	const char *dir, *stream, *policy;
 	uint8_t *sk;		/* NOTE_SK_LEN, locked */
-	bool sync;
+	bool sync, check_all;
 	unsigned checkpoint_ms;
 	uint64_t reserve_bytes;
 	const char *place;	/* for the `open` record: "process", "thread" */

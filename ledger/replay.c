@@ -1,4 +1,5 @@
 #include "ledger/replay.h"
+#include "ledger/hashes.h"
 #include "ledger/io.h"
 #include "ledger/segment.h"
 
@@ -6,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOCK (1024 * 1024)	/* bytes read at a time; a line must fit */
@@ -145,6 +148,7 @@ take_line(struct pass *pass, const char *line, size_t len)
 		return -1;
 	if (tree_frontier_append(&replay->tree, leaf) != 0)
 		return problem_set(pass->problem, "the ledger is full");
+	memcpy(replay->leaves[replay->segment_count], leaf, sizeof(leaf));
 	replay->segment_count++;
 	replay->segment_size += len + 1;
 	return check_root(pass);
@@ -236,6 +240,37 @@ take_segment(struct pass *pass, int fd)
 	}
 }
 
+static void
+segment_root(const struct replay *replay, uint8_t out[TREE_HASH_LEN])
+{
+	struct tree_frontier tree;
+
+	tree_frontier_init(&tree);
+	for (uint64_t i = 0; i < replay->segment_count; i++)
+		tree_frontier_append(&tree, replay->leaves[i]);
+	tree_frontier_root(&tree, out);
+}
+
+/* The hashes beside a full segment follow from what was just read. */
+static void
+mend_hashes(const struct replay *replay, int dirfd)
+{
+	struct hashes_end end, found;
+	struct hashes hashes;
+	bool there = hashes_read_end(dirfd, replay->segment_first,
+	    &found) == 0;
+
+	if (replay->segment_count < SEGMENT_RECORDS)
+		return;
+	segment_root(replay, end.root);
+	if (there && found.bytes == replay->segment_size &&
+	    memcmp(found.root, end.root, sizeof(end.root)) == 0)
+		return;
+	hashes_start(&hashes, dirfd, replay->segment_first,
+	    (const uint8_t (*)[TREE_HASH_LEN])replay->leaves, SEGMENT_RECORDS);
+	hashes_finish(&hashes, replay->segment_size);
+}
+
 static int
 open_segment(struct pass *pass, int dirfd, uint64_t first)
 {
@@ -251,6 +286,8 @@ open_segment(struct pass *pass, int dirfd, uint64_t first)
 	replay->segment_count = replay->segment_size = replay->torn_len = 0;
 	status = take_segment(pass, fd);
 	close(fd);
+	if (status == 0)
+		mend_hashes(replay, dirfd);
 	return status;
 }
 
@@ -284,17 +321,135 @@ count_segments(int dirfd, uint64_t *count, struct problem *problem)
 	return 0;
 }
 
+/* One entry of a `heads` record's table. */
 static int
-run(struct pass *pass, int dirfd)
+load_head(struct pass *pass, json_t *entry)
+{
+	const char *name = NULL, *last = NULL;
+	struct replay_stream *stream;
+	json_int_t next = -1;
+	int open = 0;
+	size_t len;
+
+	if (json_unpack(entry, "{s:s, s:I, s:s, s:b}", "stream", &name,
+	    "next_seq", &next, "last", &last, "open", &open) != 0 ||
+	    !record_name_valid(name, strlen(name)) || next < 1)
+		return -1;
+	stream = add_stream(pass, (struct record_slice){ name, strlen(name) });
+	if (stream == NULL || sodium_hex2bin(stream->last,
+	    sizeof(stream->last), last, strlen(last), NULL, &len, NULL) != 0 ||
+	    len != sizeof(stream->last))
+		return -1;
+	stream->next_seq = (uint64_t)next;
+	stream->open = open != 0;
+	return 0;
+}
+
+static int
+load_heads(struct pass *pass, struct record_slice body)
+{
+	json_t *root = json_loadb(body.ptr, body.len, JSON_REJECT_DUPLICATES,
+	    NULL);
+	json_t *table = json_object_get(root, "streams"), *entry;
+	int status = json_is_array(table) ? 0 : -1;
+	size_t i;
+
+	pass->replay->n_streams = 0;
+	json_array_foreach(table, i, entry) {
+		if (status == 0)
+			status = load_head(pass, entry);
+	}
+	json_decref(root);
+	return status;
+}
+
+/* Does the segment begin with a `heads` record?  Then where every stream stood
+ * before it is known. */
+static bool
+begins_with_heads(struct pass *pass, int dirfd, uint64_t first)
+{
+	struct record_line record;
+	ssize_t n = -1;
+	char *lf;
+	int fd;
+
+	segment_name(pass->name, first);
+	fd = io_open(dirfd, pass->name, O_RDONLY, 0);
+	if (fd >= 0) {
+		n = io_read(fd, pass->block, RECORD_LINE_MAX + 1, 0);
+		close(fd);
+	}
+	lf = n > 0 ? memchr(pass->block, '\n', (size_t)n) : NULL;
+	return lf != NULL && record_check(pass->scratch, pass->block,
+	    (size_t)(lf - pass->block), &record) == NULL &&
+	    type_is(&record, "heads") && load_heads(pass, record.body) == 0;
+}
+
+/* The root of a full segment from the file beside it, if that is about a file
+ * of records of this size. */
+static bool
+known_segment(int dirfd, uint64_t first, uint8_t root[TREE_HASH_LEN])
+{
+	char name[SEGMENT_NAME_MAX];
+	struct hashes_end end;
+	struct stat st;
+
+	segment_name(name, first);
+	if (hashes_read_end(dirfd, first, &end) != 0 ||
+	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size != end.bytes)
+		return false;
+	memcpy(root, end.root, sizeof(end.root));
+	return true;
+}
+
+/* Take what need not be read; the first segment that must be.  It holds the
+ * last signed record or comes before it, so the signed root is still checked. */
+static uint64_t
+skip_segments(struct pass *pass, int dirfd, uint64_t segments)
+{
+	struct tree_frontier *tree = &pass->replay->tree;
+	uint8_t root[TREE_HASH_LEN];
+	uint64_t start = 0, skipped = 0;
+
+	if (segments > 0 && pass->checkpoint->size > 0)
+		start = (pass->checkpoint->size - 1) / SEGMENT_RECORDS;
+	if (start >= segments)
+		return 0;
+	while (start > 0 && !begins_with_heads(pass, dirfd,
+	    start * SEGMENT_RECORDS))
+		start--;
+	if (start == 0)
+		pass->replay->n_streams = 0;
+	while (skipped < start && known_segment(dirfd,
+	    skipped * SEGMENT_RECORDS, root) &&
+	    tree_frontier_append_node(tree, HASHES_LEVEL, root) == 0)
+		skipped++;
+	if (skipped == start)
+		return start;
+	tree_frontier_init(tree);
+	pass->replay->n_streams = 0;
+	return 0;
+}
+
+static int
+run(struct pass *pass, int dirfd, bool all)
 {
 	const struct checkpoint *checkpoint = pass->checkpoint;
 	struct replay *replay = pass->replay;
-	uint64_t segments = 0;
+	uint64_t segments = 0, start = 0;
 
+	tree_frontier_init(&replay->tree);
+	replay->n_streams = 0;
+	replay->segment_first = replay->segment_count = 0;
+	replay->segment_size = replay->torn_len = 0;
 	if (count_segments(dirfd, &segments, pass->problem) != 0 ||
 	    check_root(pass) != 0)
 		return -1;
-	for (uint64_t i = 0; i < segments; i++) {
+	if (!all)
+		start = skip_segments(pass, dirfd, segments);
+	replay->first_read = start * SEGMENT_RECORDS;
+	for (uint64_t i = start; i < segments; i++) {
 		pass->last = i + 1 == segments;
 		if (open_segment(pass, dirfd, i * SEGMENT_RECORDS) != 0)
 			return -1;
@@ -309,22 +464,24 @@ run(struct pass *pass, int dirfd)
 
 int
 replay_run(struct replay *replay, int dirfd,
-    const struct checkpoint *checkpoint, struct problem *problem)
+    const struct checkpoint *checkpoint, bool all, struct problem *problem)
 {
 	struct pass pass = { .replay = replay, .checkpoint = checkpoint,
 	    .problem = problem };
 	int status = -1;
 
 	*replay = (struct replay){ .n_streams = 0 };
-	tree_frontier_init(&replay->tree);
 	replay->streams = calloc(REPLAY_STREAMS_MAX, sizeof(*replay->streams));
+	replay->leaves = malloc(SEGMENT_RECORDS * sizeof(*replay->leaves));
 	pass.block = malloc(BLOCK);
 	pass.scratch = malloc(sizeof(*pass.scratch));
-	if (replay->streams == NULL || pass.block == NULL ||
-	    pass.scratch == NULL)
+	if (replay->streams == NULL || replay->leaves == NULL ||
+	    pass.block == NULL || pass.scratch == NULL)
 		problem_set(problem, "out of memory");
 	else
-		status = run(&pass, dirfd);
+		status = run(&pass, dirfd, all);
+	if (status != 0 && replay->first_read > 0)
+		status = run(&pass, dirfd, true);
 	free(pass.scratch);
 	free(pass.block);
 	if (status != 0)
@@ -336,7 +493,9 @@ void
 replay_free(struct replay *replay)
 {
 	free(replay->streams);
+	free(replay->leaves);
 	replay->streams = NULL;
+	replay->leaves = NULL;
 	replay->n_streams = 0;
 }
 

@@ -7,6 +7,12 @@
  * ledger.  Behind that size, complete lines that continue their streams are
  * kept, since their writers may have been told so; the end from the first line
  * that has no LF or holds a NUL is cut off, since nobody was told of it.
+ *
+ * Of segments that are full and signed only the root is taken, from the files
+ * beside them (hashes.h), so that a start costs the same after a year: the
+ * signed root confirms those roots.  It does not read those records again;
+ * countersign-verify does, and so does `all` here.  Where the short way does
+ * not lead to the signed root, the long way decides.
  */
 #ifndef LEDGER_REPLAY_H
 #define LEDGER_REPLAY_H
@@ -19,7 +25,7 @@
 #include "ledger/record.h"
 #include "ledger/tree.h"
 
-#define REPLAY_STREAMS_MAX 1024
+#define REPLAY_STREAMS_MAX 256
 
 /* Where one stream stands. */
 struct replay_stream {
@@ -38,12 +44,14 @@ struct replay {
 	uint64_t torn_len;		/* bytes behind them without trailing NULs */
 	struct replay_stream *streams;	/* to be freed by replay_free */
 	unsigned n_streams;
+	uint8_t (*leaves)[TREE_HASH_LEN]; /* of the last segment; freed too */
+	uint64_t first_read;		/* index of the first record that was read */
 };
 
 /* Read the segments in the directory and hold them against the checkpoint.  0,
  * or -1 with a problem. */
 int replay_run(struct replay *replay, int dirfd,
-    const struct checkpoint *checkpoint, struct problem *problem);
+    const struct checkpoint *checkpoint, bool all, struct problem *problem);
 void replay_free(struct replay *replay);
 
 /* NULL where the ledger has no such stream. */

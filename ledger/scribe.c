@@ -1,6 +1,7 @@
 #include "ledger/scribe.h"
 #include "ledger/json_out.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -32,8 +33,11 @@ slice(const char *text)
 
 int
 scribe_init(struct scribe *scribe, struct store *store, const char *stream,
-    const char *policy, const struct replay_stream *known)
+    const char *policy, const struct replay *replay)
 {
+	const struct replay_stream *known = replay_find(replay, stream);
+	size_t len = replay->n_streams * sizeof(*scribe->streams);
+
 	if (!record_name_valid(stream, strlen(stream)) ||
 	    !record_policy_valid(policy, strlen(policy)))
 		return -1;
@@ -46,12 +50,24 @@ scribe_init(struct scribe *scribe, struct store *store, const char *stream,
 		memcpy(scribe->prev, known->last, sizeof(scribe->prev));
 		scribe->time_us = known->time_us;
 	}
+	scribe->streams = malloc(len + 1);
+	if (scribe->streams == NULL)
+		return -1;
+	memcpy(scribe->streams, replay->streams, len);
+	scribe->n_streams = replay->n_streams;
 	return 0;
+}
+
+void
+scribe_free(struct scribe *scribe)
+{
+	free(scribe->streams);
+	scribe->streams = NULL;
 }
 
 /* Line up one record at the next seq.  The matter is valid. */
 static enum store_status
-put(struct scribe *scribe, const struct scribe_matter *matter, int64_t time_us,
+put_line(struct scribe *scribe, const struct scribe_matter *matter, int64_t time_us,
     bool control)
 {
 	struct record_parts parts = { .prev = scribe->prev,
@@ -71,6 +87,73 @@ put(struct scribe *scribe, const struct scribe_matter *matter, int64_t time_us,
 	scribe->seq++;
 	scribe->time_us = time_us;
 	return STORE_OK;
+}
+
+static void
+put_head(struct json_out *out, const char *name, uint64_t next_seq,
+    const uint8_t *last, bool open)
+{
+	json_out_object(out, NULL);
+	json_out_str(out, "stream", name);
+	json_out_uint(out, "next_seq", next_seq);
+	json_out_hex(out, "last", last, RECORD_HASH_LEN);
+	json_out_bool(out, "open", open);
+	json_out_object_end(out);
+}
+
+/* Where every stream stands before this record. */
+static enum store_status
+put_heads(struct scribe *scribe, const struct scribe_matter *matter,
+    int64_t time_us)
+{
+	struct scribe_matter heads = *matter;
+	struct json_out out;
+	int len;
+
+	json_out_begin(&out, scribe->heads, sizeof(scribe->heads));
+	json_out_object(&out, NULL);
+	json_out_array(&out, "streams");
+	put_head(&out, scribe->stream, scribe->seq, scribe->prev, true);
+	for (unsigned i = 0; i < scribe->n_streams; i++) {
+		const struct replay_stream *other = &scribe->streams[i];
+
+		if (strcmp(other->name, scribe->stream) != 0)
+			put_head(&out, other->name, other->next_seq,
+			    other->last, other->open);
+	}
+	json_out_array_end(&out);
+	json_out_object_end(&out);
+	len = json_out_end(&out);
+	if (len < 0)
+		return STORE_FAILED;
+	heads.type = slice("heads");
+	heads.run = (struct record_slice){ NULL, 0 };
+	heads.body = (struct record_slice){ scribe->heads, (size_t)len };
+	return put_line(scribe, &heads, time_us, true);
+}
+
+/* A segment begins with `heads`, unless a session begins with it, or a hole is
+ * to be declared first. */
+static bool
+heads_due(const struct scribe *scribe, const struct scribe_matter *matter)
+{
+	uint64_t size = scribe->store->tree.size;
+
+	return size > 0 && size % SEGMENT_RECORDS == 0 &&
+	    scribe->drop.count == 0 && !(matter->type.len == 4 &&
+	    memcmp(matter->type.ptr, "open", 4) == 0);
+}
+
+static enum store_status
+put(struct scribe *scribe, const struct scribe_matter *matter, int64_t time_us,
+    bool control)
+{
+	enum store_status status = STORE_OK;
+
+	if (heads_due(scribe, matter))
+		status = put_heads(scribe, matter, time_us);
+	return status != STORE_OK ? status :
+	    put_line(scribe, matter, time_us, control);
 }
 
 static enum store_status

@@ -31,13 +31,18 @@ struct scribe {
 	uint8_t prev[RECORD_HASH_LEN];
 	int64_t time_us;		/* of the last record */
 	struct scribe_drop drop;	/* count 0: nothing to declare */
+	struct replay_stream *streams;	/* of the ledger, for `heads` */
+	unsigned n_streams;
+	char heads[LEDGER_BODY_MAX];
 	struct json_scan scratch;
 };
 
-/* Go on where known (NULL: a new stream) stands.  0, or -1 where stream or
- * policy have not the form that records allow. */
+/* Go on where the stream stands in what was replayed, of which the table of
+ * streams is copied; a new stream starts at 0.  0, or -1 out of memory, or
+ * where stream or policy have not the form that records allow. */
 int scribe_init(struct scribe *scribe, struct store *store, const char *stream,
-    const char *policy, const struct replay_stream *known);
+    const char *policy, const struct replay *replay);
+void scribe_free(struct scribe *scribe);
 
 /* What a producer handed over; run.ptr NULL where there is none. */
 struct scribe_matter {

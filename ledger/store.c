@@ -281,39 +281,44 @@ open_last_segment(struct store *store, const struct replay *replay,
 		first += SEGMENT_RECORDS;
 		count = size = 0;
 	}
+	hashes_start(&store->hashes, store->dirfd, first,
+	    (const uint8_t (*)[TREE_HASH_LEN])replay->leaves, count);
 	return segment_open(&store->segment, store->dirfd, first, count, size,
 	    reserve, problem);
 }
 
 static int
-open_files(struct store *store, const char *dir, struct replay *replay,
-    struct checkpoint *checkpoint, struct problem *problem)
+open_files(struct store *store, const char *dir, bool check_all,
+    struct replay *replay, struct checkpoint *checkpoint,
+    struct problem *problem)
 {
 	if (open_dir(store, dir, problem) != 0 || lock(store, problem) != 0 ||
 	    read_key(store, problem) != 0 ||
 	    read_checkpoint(store, checkpoint, problem) != 0 ||
 	    read_log(store, checkpoint, problem) != 0)
 		return -1;
-	return replay_run(replay, store->dirfd, checkpoint, problem);
+	return replay_run(replay, store->dirfd, checkpoint, check_all,
+	    problem);
 }
 
 int
 store_open(struct store *store, const char *dir, uint8_t sk[NOTE_SK_LEN],
-    bool sync, uint64_t reserve, struct replay *replay,
+    bool sync, bool check_all, uint64_t reserve, struct replay *replay,
     struct replay_torn *torn, struct problem *problem)
 {
 	struct checkpoint checkpoint;
 
 	*store = (struct store){ .dirfd = -1, .lock_fd = -1, .log_fd = -1,
 	    .sk = sk, .sync = sync };
-	store->segment.fd = store->segment.next_fd = -1;
+	store->segment.fd = store->segment.next_fd = store->hashes.fd = -1;
 	*replay = (struct replay){ .streams = NULL };
 	store->buffer = malloc(STORE_BUFFER);
 	if (store->buffer == NULL) {
 		problem_set(problem, "out of memory");
 		goto fail;
 	}
-	if (open_files(store, dir, replay, &checkpoint, problem) != 0 ||
+	if (open_files(store, dir, check_all, replay, &checkpoint,
+	    problem) != 0 ||
 	    replay_set_aside(replay, store->dirfd, now_us(), torn,
 	    problem) != 0 ||
 	    open_last_segment(store, replay, reserve, problem) != 0)
@@ -344,7 +349,17 @@ flush(struct store *store)
 static int
 roll(struct store *store)
 {
-	return flush(store) != 0 ? -1 : segment_roll(&store->segment);
+	struct segment *segment = &store->segment;
+	uint64_t bytes;
+
+	if (flush(store) != 0)
+		return -1;
+	bytes = segment->size;
+	if (segment_roll(segment) != 0)
+		return -1;
+	hashes_finish(&store->hashes, bytes);
+	hashes_start(&store->hashes, store->dirfd, segment->first, NULL, 0);
+	return 0;
 }
 
 enum store_status
@@ -375,6 +390,7 @@ store_add(struct store *store, size_t len, uint8_t leaf[TREE_HASH_LEN])
 	tree_leaf(line, len, leaf);
 	if (tree_frontier_append(&store->tree, leaf) != 0)
 		return -1;
+	hashes_add(&store->hashes, leaf);
 	line[len] = '\n';
 	store->buffered += len + 1;
 	store->buffered_count++;
@@ -447,6 +463,7 @@ store_checkpoint(struct store *store)
 	    replace_checkpoint(store, note, (size_t)len) != 0)
 		return -1;
 	store->signed_size = store->committed;
+	hashes_flush(&store->hashes);
 	return 0;
 }
 
@@ -465,8 +482,10 @@ store_prepare(struct store *store)
 int
 store_close(struct store *store)
 {
+	uint64_t bytes = store->segment.size;
 	int status = segment_close(&store->segment);
 
+	hashes_finish(&store->hashes, bytes);	/* nothing where not full */
 	store_abandon(store);
 	return status;
 }
@@ -475,6 +494,7 @@ void
 store_abandon(struct store *store)
 {
 	segment_abandon(&store->segment);
+	hashes_stop(&store->hashes);
 	if (store->log_fd >= 0)
 		close(store->log_fd);
 	if (store->dirfd >= 0)
@@ -483,5 +503,5 @@ store_abandon(struct store *store)
 		close(store->lock_fd);	/* last: it lets the next writer in */
 	free(store->buffer);
 	*store = (struct store){ .dirfd = -1, .lock_fd = -1, .log_fd = -1 };
-	store->segment.fd = store->segment.next_fd = -1;
+	store->segment.fd = store->segment.next_fd = store->hashes.fd = -1;
 }

@@ -7,6 +7,7 @@
  *   records-*      the segments (segment.h)
  *   checkpoint     the latest signed checkpoint, replaced as a whole
  *   checkpoints    all of them, one after the other, each with an empty line
+ *   hashes-*       the tree beside the segments (hashes.h)
  *   recovered-*    torn ends that were cut off
  *
  * Records are added to memory first and reach the disk together with
@@ -19,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ledger/hashes.h"
 #include "ledger/note.h"
 #include "ledger/problem.h"
 #include "ledger/replay.h"
@@ -39,6 +41,7 @@ struct store {
 	uint64_t log_size;		/* bytes of checkpoints */
 	uint64_t log_set_aside;
 	struct segment segment;
+	struct hashes hashes;
 	char *buffer;			/* STORE_BUFFER bytes */
 	size_t buffered;
 	uint64_t buffered_count;
@@ -55,7 +58,7 @@ int store_create(const char *dir, const char *origin,
  * problem and nothing to abandon.
  */
 int store_open(struct store *store, const char *dir,
-    uint8_t sk[NOTE_SK_LEN], bool sync, uint64_t reserve,
+    uint8_t sk[NOTE_SK_LEN], bool sync, bool check_all, uint64_t reserve,
     struct replay *replay, struct replay_torn *torn, struct problem *problem);
 
 enum store_status { STORE_OK, STORE_FULL, STORE_FAILED };

@@ -174,6 +174,9 @@ opt_parse(const struct opt *table, bool stop_at_operand, int argc, char **argv,
 			ended = ended || stop_at_operand;
 		}
 	}
+	/* The operands may be a command to execute: they end where it ends. */
+	if (out->n_rest < argc)
+		out->rest[out->n_rest] = NULL;
 	return 0;
 }
 

@@ -31,7 +31,7 @@ struct opts {
 	const struct opt *table;
 	struct opt_given given[OPT_GIVEN_MAX];
 	size_t n_given;
-	char **rest;		/* operands; into the caller's argv, which is permuted */
+	char **rest;		/* operands, then NULL; the caller's argv, permuted */
 	int n_rest;
 };
 

@@ -119,7 +119,9 @@ pem(struct slice secret, struct slice label, char *out, size_t cap)
 	size_t body = secret.n > frame ? secret.n - frame : 0, n, room;
 	int w;
 
-	body = body < 64 ? 64 : body > PEM_BODY_MAX ? PEM_BODY_MAX : body / 4 * 4;
+	if (body < 16)			/* a frame with nothing in it */
+		return plain(out, cap);
+	body = body > PEM_BODY_MAX ? PEM_BODY_MAX : body / 4 * 4;
 	room = frame + body + body / PEM_LINE + 4;
 	if (cap < room)
 		return 0;

@@ -256,3 +256,15 @@ redact_form_step(const struct redact_item *item, const struct redact_at *at,
 		n += open_escapes(item, at, c, ways + n);
 	return n;
 }
+
+bool
+redact_form_goes_on(const struct redact_item *item,
+    const struct redact_at *at, uint8_t c)
+{
+	struct redact_at ways[REDACT_WAYS_MAX];
+
+	if (at->escape != NULL)
+		return (uint8_t)*at->escape == lower(c);
+	return takes(item, at, c) ||
+	    (opens[c] && open_escapes(item, at, c, ways) > 0);
+}

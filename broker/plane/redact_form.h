@@ -53,4 +53,8 @@ uint32_t redact_form_bytes(unsigned form, uint32_t elements);
 size_t redact_form_step(const struct redact_item *item,
     const struct redact_at *at, uint8_t c, struct redact_at ways[REDACT_WAYS_MAX]);
 
+/* Does c take a reader anywhere? */
+bool redact_form_goes_on(const struct redact_item *item,
+    const struct redact_at *at, uint8_t c);
+
 #endif

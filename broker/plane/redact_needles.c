@@ -84,7 +84,7 @@ try_first(struct redact_needles *needles, uint16_t i, uint8_t form, uint8_t c,
     uint32_t *n_starts)
 {
 	struct redact_at begin = { .item = i, .form = form };
-	struct redact_at ways[REDACT_WAYS_MAX], more[REDACT_WAYS_MAX];
+	struct redact_at ways[REDACT_WAYS_MAX];
 	const struct redact_item *item = &needles->items[i];
 	size_t n = redact_form_step(item, &begin, c, ways);
 
@@ -94,7 +94,7 @@ try_first(struct redact_needles *needles, uint16_t i, uint8_t form, uint8_t c,
 	needles->starts[(*n_starts)++] = (struct redact_start){ i, form };
 	for (size_t k = 0; k < n; k++)
 		for (unsigned d = 0; d < 256; d++)
-			if (redact_form_step(item, &ways[k], (uint8_t)d, more) > 0)
+			if (redact_form_goes_on(item, &ways[k], (uint8_t)d))
 				needles->pairs[(c | d << 8) >> 6] |=
 				    UINT64_C(1) << (c & 63);
 }

@@ -67,6 +67,11 @@ ends(void **state)
 	assert_int_equal(parse("--host a cmd --host b", true, &opts), 0);
 	assert_int_equal(opts.n_rest, 3);
 	assert_string_equal(opts.rest[1], "--host");
+	assert_string_equal(opts.rest[2], "b");
+	assert_null(opts.rest[3]);
+	assert_int_equal(parse("--host a -- cmd --json", true, &opts), 0);
+	assert_string_equal(opts.rest[1], "--json");
+	assert_null(opts.rest[2]);
 	/* A dash alone is an operand; an empty value is a value. */
 	assert_int_equal(parse("- --host=", false, &opts), 0);
 	assert_string_equal(opts.rest[0], "-");
@@ -157,10 +162,12 @@ too_many(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i <= OPT_GIVEN_MAX; i++)
+	for (i = 0; i < OPT_GIVEN_MAX; i++)
 		argv[i] = flag;
 	assert_int_equal(opt_parse(table, false, OPT_GIVEN_MAX, argv, &opts, err,
 	    sizeof(err)), 0);
+	for (i = 0; i <= OPT_GIVEN_MAX; i++)
+		argv[i] = flag;
 	assert_int_equal(opt_parse(table, false, OPT_GIVEN_MAX + 1, argv, &opts,
 	    err, sizeof(err)), -1);
 }

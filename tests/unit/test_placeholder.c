@@ -204,7 +204,9 @@ test_pem(void **state)
 	assert_in_range(made, 1600, 1700);
 	assert_null(strchr(out, '\n'));
 
-	/* labels that are none */
+	/* no body, and labels that are none */
+	make(SLICE("-----BEGIN KEY-----\n-----END KEY-----"));
+	assert_memory_equal(out, PLAIN, 5);
 	make(SLICE("-----BEGIN "));
 	assert_memory_equal(out, PLAIN, 5);
 	make(SLICE("-----BEGIN private KEY-----abc"));

@@ -1,0 +1,85 @@
+/*
+ * Any request that our parser takes (the first byte chooses the binding) gives a
+ * head that it takes again: same method, path and framing, the credential once and
+ * nowhere else, no placeholder left in the slot, nothing of the hop.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "plane/inject.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+#define SECRET "s3cr3t+/Zt0ken"
+
+static const struct binding bindings[] = {
+	{ .placement = { PLACE_HEADER, (char *)"Authorization", (char *)"Bearer ",
+	    (char *)"", NULL } },
+	{ .placement = { PLACE_HEADER, (char *)"X-Api-Key", (char *)"",
+	    (char *)"", NULL } },
+	{ .placement = { PLACE_BASIC, NULL, NULL, NULL, (char *)"user" } },
+	{ .placement = { PLACE_QUERY, (char *)"key", NULL, NULL, NULL } },
+};
+
+static void
+require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void
+require_injected(const struct head *head, const struct binding *binding,
+    bool had)
+{
+	static char buf[TARGET_BUF_MAX], text[HEAD_BYTES_MAX];
+	struct target t;
+	struct slice slot;
+	unsigned copies;
+
+	require(target_from_authority(head->host, 443, &t) == NULL);
+	require(target_set_path(&t, head->target, buf, sizeof(buf)) == NULL);
+	slot = inject_slot(head, &t, binding, text, sizeof(text), &copies);
+	require(copies == 1 && slice_eq(slot, SLICE(SECRET)));
+	require(had || inject_occurrences(head, SLICE(SECRET)) == 1);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static struct head head, again;
+	static char buf[TARGET_BUF_MAX], out[2 * HEAD_BYTES_MAX];
+	struct head_error err;
+	struct target target;
+	struct inject in = { &head, &target, NULL, SLICE(SECRET), false, false };
+	size_t used;
+	int n;
+
+	if (len == 0 || head_parse_request((const char *)data + 1, len - 1, &head,
+	    &used, &err) != HEAD_DONE || head.target_form != HEAD_ORIGIN)
+		return 0;
+	if (target_from_authority(head.host, 443, &target) != NULL ||
+	    target_set_path(&target, head.target, buf, sizeof(buf)) != NULL)
+		return 0;
+	in.binding = &bindings[data[0] & 3];
+	in.keep_accept_encoding = data[0] & 4;
+	in.websocket = head.upgrade;
+	n = inject_request_head(&in, out, sizeof(out));
+	if (n < 0)
+		return 0;
+	if (head_parse_request(out, (size_t)n, &again, &used, &err) != HEAD_DONE) {
+		/* what we add may go over a limit that the client's head kept */
+		require(err.status == 431 || err.status == 414);
+		return 0;
+	}
+	require(used == (size_t)n && slice_eq(head.method, again.method));
+	require(head.framing == again.framing && head.body_len == again.body_len);
+	require(again.upgrade == head.upgrade && again.keep_alive);
+	require(!again.expect_continue && again.minor == 1);
+	for (size_t i = 0; i < again.n_fields && !again.upgrade; i++)
+		require(head.framing == HEAD_CHUNKED ||
+		    !head_hop_by_hop(&again, &again.fields[i]));
+	require_injected(&again, in.binding,
+	    inject_occurrences(&head, SLICE(SECRET)) > 0);
+	return 0;
+}
