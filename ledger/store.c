@@ -459,11 +459,11 @@ store_checkpoint(struct store *store)
 	if (len < 0)
 		return -1;
 	note[len] = '\n';
+	hashes_flush(&store->hashes);	/* so that it can be proved from */
 	if (log_checkpoint(store, note, (size_t)len + 1) != 0 ||
 	    replace_checkpoint(store, note, (size_t)len) != 0)
 		return -1;
 	store->signed_size = store->committed;
-	hashes_flush(&store->hashes);
 	return 0;
 }
 

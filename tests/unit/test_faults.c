@@ -177,6 +177,32 @@ full_disks_anywhere(void **state)
 	every_operation_may_fail(LEDGER_IN_PROCESS, ENOSPC);
 }
 
+/* No sync, no acknowledgement: not even of the first record after it failed. */
+static void
+nothing_is_acknowledged_without_a_sync(void **state)
+{
+	for (int synced = 0; synced < 2; synced++) {
+		struct ledger_receipt receipt;
+		struct scratch scratch;
+		struct ledger *ledger;
+
+		scratch_init(&scratch, NULL);
+		scratch.options.sync = synced ? LEDGER_SYNC_DATA :
+		    LEDGER_SYNC_NONE;
+		ledger = must_open(&scratch);
+		set_plan(IO_SYNC, EIO, 0);
+		assert_int_equal(scratch_append(ledger_port(ledger, 0), 1, 10,
+		    &receipt), synced ? LEDGER_FAILED : LEDGER_DURABLE);
+		assert_true(plan->hit == (synced == 1));
+		set_plan(IO_SYNC, 0, 0);
+		/* a sync that would work now does not make up for it */
+		assert_int_equal(scratch_append(ledger_port(ledger, 0), 2, 10,
+		    &receipt), synced ? LEDGER_FAILED : LEDGER_DURABLE);
+		assert_int_equal(ledger_close(ledger), synced ? -1 : 0);
+		scratch_remove(&scratch);
+	}
+}
+
 /* Fill up what is taken ahead; returns the number of records. */
 static uint64_t
 fill(struct ledger_port *port, uint64_t most)
@@ -324,6 +350,7 @@ main(void)
 		cmocka_unit_test(input_output_errors_in_a_process),
 		cmocka_unit_test(input_output_errors_in_a_thread),
 		cmocka_unit_test(full_disks_anywhere),
+		cmocka_unit_test(nothing_is_acknowledged_without_a_sync),
 		cmocka_unit_test(a_full_disk_is_survived_and_declared),
 		cmocka_unit_test(a_full_disk_still_has_room_for_the_end),
 		cmocka_unit_test(a_segment_ends_on_a_full_disk),

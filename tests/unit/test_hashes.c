@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "ledger/hashes.h"
+#include "ledger/proof.h"
 #include "scratch_ledger.h"
 
 /* Two full segments and some; made once, since it takes a second. */
@@ -233,11 +234,102 @@ proofs_and_tiles_are_those_of_the_records(void **state)
 	free(leaves);
 }
 
+/* While the ledger is written: sealed records have proofs, others not yet. */
+static void
+receipts_can_be_proved(void **state)
+{
+	struct ledger_record record = { "teardown", "r1", SCRATCH_POLICY, "{}",
+	    2, true };
+	struct ledger *ledger = must_open();
+	struct ledger_receipt sealed, later;
+	struct checkpoint checkpoint;
+	struct problem problem;
+	struct note_key key;
+	char *text = malloc(PROOF_TEXT_MAX), vkey[NOTE_VKEY_MAX + 2];
+	const char *why = "";
+	uint64_t index;
+	FILE *file = fopen(path_of("log.vkey"), "rb");
+	size_t n = fread(vkey, 1, sizeof(vkey), file);
+	int fd = open(scratch.dir, O_RDONLY | O_DIRECTORY), len;
+
+	fclose(file);
+	assert_int_equal(note_key_parse(&key, vkey, n - 1), 0);
+	ledger_append_wait(ledger_port(ledger, 0), &record, &sealed);
+	record.seal = false;
+	ledger_append_wait(ledger_port(ledger, 0), &record, &later);
+	len = proof_compose(fd, sealed.index, text, PROOF_TEXT_MAX, &problem);
+	assert_true(len > 0);
+	assert_int_equal(proof_check(text, (size_t)len, sealed.leaf, &key,
+	    &index, &checkpoint, &why), 0);
+	assert_int_equal(index, sealed.index);
+	assert_int_equal(checkpoint.size, sealed.index + 1);
+	assert_int_equal(proof_check(text, (size_t)len, later.leaf, &key,
+	    &index, &checkpoint, &why), -1);
+	for (int at = 0; at < len; at++) {
+		text[at] ^= 1;
+		assert_int_equal(proof_check(text, (size_t)len, sealed.leaf,
+		    &key, &index, &checkpoint, &why), -1);
+		text[at] ^= 1;
+		assert_int_equal(proof_check(text, (size_t)at, sealed.leaf,
+		    &key, &index, &checkpoint, &why), -1);
+	}
+	assert_int_equal(proof_compose(fd, later.index, text, PROOF_TEXT_MAX,
+	    &problem), -1);
+	assert_non_null(strstr(problem.text, "not sealed"));
+	assert_int_equal(proof_compose(fd, sealed.index, text, 200, &problem),
+	    -1);
+	close(fd);
+	free(text);
+	assert_int_equal(ledger_close(ledger), 0);
+}
+
+/* The proof that another implementation made. */
+static void
+a_foreign_proof_is_read(void **state)
+{
+	const char *dir = "../shared/data/ledger-vectors";
+	char path[300], text[2048], vkey[512], line[1024];
+	struct checkpoint checkpoint;
+	struct note_key key;
+	const char *why = "";
+	uint8_t leaf[32];
+	uint64_t index;
+	size_t len, vkey_len;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/rec1.tlog-proof", dir);
+	file = fopen(path, "rb");
+	if (file == NULL)
+		skip();
+	len = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	snprintf(path, sizeof(path), "%s/log.vkey", dir);
+	file = fopen(path, "rb");
+	assert_non_null(file);
+	vkey_len = fread(vkey, 1, sizeof(vkey), file);
+	fclose(file);
+	vkey_len -= vkey[vkey_len - 1] == '\n';
+	snprintf(path, sizeof(path), "%s/ledger.jsonl", dir);
+	file = fopen(path, "rb");
+	assert_non_null(file);
+	for (int i = 0; i < 2; i++)
+		assert_non_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	tree_leaf(line, strlen(line) - 1, leaf);
+	assert_int_equal(note_key_parse(&key, vkey, vkey_len), 0);
+	assert_int_equal(proof_check(text, len, leaf, &key, &index,
+	    &checkpoint, &why), 0);
+	assert_int_equal(index, 1);
+	assert_int_equal(checkpoint.size, 5);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(proofs_and_tiles_are_those_of_the_records),
+		cmocka_unit_test(receipts_can_be_proved),
+		cmocka_unit_test(a_foreign_proof_is_read),
 		cmocka_unit_test(a_start_reads_the_last_segment_only),
 		cmocka_unit_test(missing_and_wrong_files_are_made_again),
 		cmocka_unit_test(altered_records_are_seen_when_all_are_read),

@@ -1,0 +1,160 @@
+#include "ledger/proof.h"
+#include "ledger/hashes.h"
+#include "ledger/io.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER "c2sp.org/tlog-proof@v1\nindex "
+#define HASH_TEXT 44	/* base64 of 32 bytes, with its '=' */
+
+/* The size in the text of a note, without verifying it: what is served is
+ * checked by whoever receives it. */
+static int
+checkpoint_of(const char *buf, size_t len, struct checkpoint *checkpoint)
+{
+	struct note note;
+	const char *why;
+
+	if (note_parse(&note, buf, len, &why) != 0)
+		return -1;
+	return checkpoint_parse(checkpoint, note.text, note.text_len);
+}
+
+static int
+format(const struct tree_proof *proof, uint64_t index, const char *note,
+    size_t note_len, char *out, size_t cap)
+{
+	int n = snprintf(out, cap, HEADER "%" PRIu64 "\n", index);
+	size_t at = (size_t)n;
+
+	if (n < 0 || cap < at + proof->count * (HASH_TEXT + 1) + note_len + 2)
+		return -1;
+	for (unsigned i = 0; i < proof->count; i++) {
+		sodium_bin2base64(out + at, HASH_TEXT + 1, proof->hash[i],
+		    TREE_HASH_LEN, sodium_base64_VARIANT_ORIGINAL);
+		at += HASH_TEXT;
+		out[at++] = '\n';
+	}
+	out[at++] = '\n';
+	memcpy(out + at, note, note_len);
+	at += note_len;
+	out[at] = '\0';
+	return (int)at;
+}
+
+static int
+compose(int dirfd, uint64_t index, char *note, char *out, size_t cap,
+    struct problem *problem)
+{
+	ssize_t len = io_read_file(dirfd, "checkpoint", note, NOTE_MAX);
+	struct hashes_reader reader = { .dirfd = dirfd };
+	struct tree_source source = hashes_source(&reader);
+	struct checkpoint checkpoint;
+	struct tree_proof proof;
+	int n;
+
+	if (len < 0)
+		return problem_errno(problem, "cannot read checkpoint");
+	if (checkpoint_of(note, (size_t)len, &checkpoint) != 0)
+		return problem_set(problem, "checkpoint is malformed");
+	if (index >= checkpoint.size)
+		return problem_set(problem, "record %" PRIu64 " is not sealed: "
+		    "the latest checkpoint signs %" PRIu64, index,
+		    checkpoint.size);
+	reader.size = checkpoint.size;
+	if (tree_prove_inclusion(&source, index, checkpoint.size, &proof) != 0)
+		return problem_set(problem, "the hashes beside the records are "
+		    "not whole; the next start of the daemon makes them again");
+	n = format(&proof, index, note, (size_t)len, out, cap);
+	return n >= 0 ? n : problem_set(problem, "no room for the proof");
+}
+
+int
+proof_compose(int dirfd, uint64_t index, char *out, size_t cap,
+    struct problem *problem)
+{
+	char *note = malloc(NOTE_MAX);
+	int len;
+
+	if (note == NULL)
+		return problem_set(problem, "out of memory");
+	len = compose(dirfd, index, note, out, cap, problem);
+	free(note);
+	return len;
+}
+
+/* A decimal number without leading zeros, then LF. */
+static bool
+read_index(const char **at, const char *end, uint64_t *index)
+{
+	const char *p = *at;
+	uint64_t value = 0;
+
+	while (p < end && *p >= '0' && *p <= '9' && p - *at < 19)
+		value = value * 10 + (uint64_t)(*p++ - '0');
+	if (p == *at || p == end || *p != '\n' || (**at == '0' && p - *at > 1))
+		return false;
+	*index = value;
+	*at = p + 1;
+	return true;
+}
+
+/* One hash a line up to an empty line, in base64 that is the only one for its
+ * hash. */
+static bool
+read_hashes(const char **at, const char *end, struct tree_proof *proof)
+{
+	const char *p = *at;
+
+	proof->count = 0;
+	while (end - p > HASH_TEXT && *p != '\n') {
+		char again[HASH_TEXT + 1];
+		uint8_t *hash = proof->hash[proof->count];
+		size_t n;
+
+		if (proof->count == TREE_PROOF_MAX || p[HASH_TEXT] != '\n' ||
+		    sodium_base642bin(hash, TREE_HASH_LEN, p, HASH_TEXT, NULL,
+		    &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
+		    n != TREE_HASH_LEN)
+			return false;
+		sodium_bin2base64(again, sizeof(again), hash, n,
+		    sodium_base64_VARIANT_ORIGINAL);
+		if (memcmp(again, p, HASH_TEXT) != 0)
+			return false;
+		proof->count++;
+		p += HASH_TEXT + 1;
+	}
+	if (p == end || *p != '\n')
+		return false;
+	*at = p + 1;
+	return true;
+}
+
+int
+proof_check(const char *text, size_t len,
+    const uint8_t leaf[TREE_HASH_LEN], const struct note_key *key,
+    uint64_t *index, struct checkpoint *checkpoint, const char **why)
+{
+	const char *at = text + sizeof(HEADER) - 1, *end = text + len;
+	struct tree_proof proof;
+
+	if (len < sizeof(HEADER) ||
+	    memcmp(text, HEADER, sizeof(HEADER) - 1) != 0 ||
+	    !read_index(&at, end, index) || !read_hashes(&at, end, &proof)) {
+		*why = "malformed proof";
+		return -1;
+	}
+	if (checkpoint_open(checkpoint, at, (size_t)(end - at), key, why) != 0)
+		return -1;
+	if (tree_verify_inclusion(&proof, *index, checkpoint->size, leaf,
+	    checkpoint->root))
+		return 0;
+	*why = "the proof does not lead to the signed root";
+	return -1;
+}

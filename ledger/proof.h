@@ -1,0 +1,42 @@
+/*
+ * A record's own proof, c2sp.org/tlog-proof@v1: that its leaf is in the tree
+ * that a signed checkpoint commits to.  Text that anybody can keep, and check
+ * without the ledger.
+ *
+ *   c2sp.org/tlog-proof@v1
+ *   index <decimal>
+ *   <base64 hash>            as many as the proof has
+ *
+ *   <the checkpoint, as signed>
+ */
+#ifndef LEDGER_PROOF_H
+#define LEDGER_PROOF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ledger/note.h"
+#include "ledger/problem.h"
+#include "ledger/tree.h"
+
+#define PROOF_TEXT_MAX (64 + TREE_PROOF_MAX * 45 + NOTE_MAX)
+
+/*
+ * Compose the proof of record index of the ledger whose directory is dirfd,
+ * under its latest checkpoint.  Only files are read, so it may be done while
+ * the ledger is written, in any process and thread.  The length without the
+ * NUL it adds, or -1 with a problem: not sealed yet, unreadable.
+ */
+int proof_compose(int dirfd, uint64_t index, char *out, size_t cap,
+    struct problem *problem);
+
+/*
+ * Does the proof text show that leaf is in the log with this key?  The index
+ * and the checkpoint are in *index and *checkpoint.  0, or -1 with the reason
+ * in *why (a constant).
+ */
+int proof_check(const char *text, size_t len,
+    const uint8_t leaf[TREE_HASH_LEN], const struct note_key *key,
+    uint64_t *index, struct checkpoint *checkpoint, const char **why);
+
+#endif
