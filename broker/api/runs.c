@@ -46,7 +46,7 @@ options_read(struct api_call *call, struct gate_run_options *out)
 	};
 	char err[256];
 
-	*out = (struct gate_run_options){ .pid = -1,
+	*out = (struct gate_run_options){ .pid = -1, .uid = call->peer.uid,
 	    .limits = { -1, -1, -1, -1 } };
 	if (json_in_read(call->json, fields, 5, "", err, sizeof(err)) == -1 ||
 	    (agent != NULL && json_in_read(agent, of_agent, 2, "agent", err,

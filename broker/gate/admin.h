@@ -54,6 +54,7 @@ struct gate_run_options {
 	const char *principal;		/* NULL: nobody named */
 	const char *agent_name, *agent_version;
 	int64_t pid;			/* root of the run's process tree; -1: unknown */
+	int64_t uid;			/* who opens it; -1: not known */
 	const char *parent;		/* id of an open run that this one narrows; NULL */
 	struct policy_budget limits;	/* -1: no limit of its own */
 };
@@ -83,8 +84,8 @@ struct run *gate_run_by_id(struct gate *gate, struct slice id);
 /* The innermost open run whose process tree pid belongs to, referenced; NULL. */
 struct run *gate_run_by_process(struct gate *gate, int64_t pid);
 
-/* May this process speak for the run: is it in the run's process tree, or is
- * one of the two not known? */
+/* May this process speak for the run?  Of the run's user and in its process
+ * tree, as far as both are known; what is not known does not count against it. */
 bool gate_run_admits(struct run *run, const struct peer *peer);
 
 struct gate_run_info {

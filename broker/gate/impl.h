@@ -95,6 +95,7 @@ struct run {
 	char principal[GATE_NAME_MAX], agent_name[GATE_NAME_MAX], agent_version[GATE_NAME_MAX];
 	char principal_mark[KEYED_TEXT_MAX];	/* what records show for it */
 	struct process_id { int64_t pid; uint64_t start_time; } root;	/* -1 */
+	int64_t uids[2];		/* whose processes may speak for it; -1: anybody's */
 	int64_t opened_ns, opened_boot_ns;
 	struct policy_budget limits;	/* narrowed by the parents' */
 	_Atomic int64_t used_requests, used_bytes_out, used_cost;

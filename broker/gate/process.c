@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* proc(5): "pid (comm) state ppid ... "; starttime is the 22nd field.  comm may
@@ -41,6 +42,7 @@ bool
 process_look(int64_t pid, struct process *out)
 {
 	char path[48], stat[1024];
+	struct stat owner;
 	ssize_t n;
 	int fd;
 
@@ -50,12 +52,12 @@ process_look(int64_t pid, struct process *out)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		return false;
-	n = read(fd, stat, sizeof(stat) - 1);
+	n = fstat(fd, &owner) == 0 ? read(fd, stat, sizeof(stat) - 1) : -1;
 	close(fd);
 	if (n <= 0)
 		return false;
 	stat[n] = '\0';
-	*out = (struct process){ .pid = pid };
+	*out = (struct process){ .pid = pid, .uid = owner.st_uid };
 	return process_parse(stat, out);
 }
 

@@ -15,7 +15,7 @@
 #define PROCESS_DEPTH_MAX 64
 
 struct process {
-	int64_t pid, parent;
+	int64_t pid, parent, uid;	/* uid: owner; 0 for one that hides */
 	uint64_t start_time;	/* clock ticks since boot */
 };
 

@@ -214,6 +214,14 @@ peer_remember(struct run *run, const struct process_id *peer)
 	pthread_mutex_unlock(&run->lock);
 }
 
+/* The user who opened the run, and the one whom its root belongs to. */
+static bool
+uid_admitted(const struct run *run, int64_t uid)
+{
+	return uid < 0 || run->uids[0] < 0 || uid == run->uids[0] ||
+	    uid == run->uids[1];
+}
+
 /* A process that once belonged here still does when its parent has ended; one
  * that cannot be looked at is refused, since it is gone or hides. */
 bool
@@ -222,6 +230,8 @@ gate_run_admits(struct run *run, const struct peer *peer)
 	struct process_id id = { peer->pid, peer->start_time };
 	struct process process;
 
+	if (!uid_admitted(run, peer->uid))
+		return false;
 	if (run->root.pid <= 0 || peer->pid <= 0)
 		return true;	/* nothing to compare: the token alone decides */
 	if (id.start_time == 0) {
@@ -278,8 +288,11 @@ run_new(struct gate *gate, const struct rules *rules,
 	run->parent = run_ref(parent);
 	run->root.pid = -1;
 	identity_set(gate, run, options, token);
-	if (options->pid > 0 && process_look(options->pid, &root))
+	run->uids[0] = run->uids[1] = options->uid;
+	if (options->pid > 0 && process_look(options->pid, &root)) {
 		run->root = (struct process_id){ root.pid, root.start_time };
+		run->uids[1] = root.uid;
+	}
 	run->opened_ns = clock_real_ns();
 	run->opened_boot_ns = clock_boot_ns();
 	run->limits = parent == NULL ? options->limits :

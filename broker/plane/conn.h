@@ -47,6 +47,8 @@ struct conn {
 	bool queued;		/* in worker->again */
 	bool served;		/* a request was answered */
 	bool quiet;		/* for a while: it holds no buffers */
+	bool peer_known;	/* peer is filled */
+	struct peer peer;
 	unsigned lingered;	/* bytes */
 	size_t parsed;		/* bytes of in when the head was last looked at */
 	struct timer timer;

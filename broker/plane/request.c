@@ -2,6 +2,8 @@
 #include "plane/conn.h"
 #include "plane/inject.h"
 
+#include "gate/tcp_peer.h"
+
 #include <assert.h>
 #include <stdio.h>
 
@@ -13,6 +15,19 @@ static const char *const route_names[] = {
 	[ROUTE_ABSOLUTE] = "absolute", [ROUTE_CONNECT] = "connect",
 };
 
+/* Who holds the other end is looked up once a connection. */
+static struct peer
+peer_of(struct conn *conn)
+{
+	if (conn == NULL)
+		return (struct peer){ -1, -1, 0 };
+	if (!conn->peer_known) {
+		conn->peer = tcp_peer(conn->stream.source.fd);
+		conn->peer_known = true;
+	}
+	return conn->peer;
+}
+
 void
 request_described(const struct exchange *exchange, struct gate_request *out)
 {
@@ -22,7 +37,7 @@ request_described(const struct exchange *exchange, struct gate_request *out)
 		    GATE_CONNECT : GATE_HTTP,
 		.run = exchange->run,
 		.route = route_names[exchange->route],
-		.peer = { -1, -1, 0 },
+		.peer = peer_of(exchange->conn),
 		.method = exchange->head.method,
 		.target = exchange->has_target ? &exchange->target : NULL,
 		.head = &exchange->head,

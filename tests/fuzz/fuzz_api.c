@@ -21,7 +21,7 @@ static void
 begin(void)
 {
 	struct gate_options options = { .pack_path = "unused" };
-	struct gate_run_options of_run = { .pid = -1,
+	struct gate_run_options of_run = { .pid = -1, .uid = -1,
 	    .limits = { -1, -1, -1, -1 } };
 	char err[256], token[GATE_TOKEN_MAX];
 	struct vault_error error;

@@ -61,7 +61,7 @@ open_run(struct scene *scene, const struct gate_run_options *options,
 }
 
 static const struct gate_run_options plain_run = {
-	.principal = "alice@example.com", .agent_name = "tester", .pid = -1,
+	.principal = "alice@example.com", .agent_name = "tester", .pid = -1, .uid = -1,
 	.limits = { -1, -1, -1, -1 } };
 
 static void
@@ -512,6 +512,14 @@ test_peers(void **state)
 	assert_ptr_equal(found, run);
 	run_unref(found);
 	assert_null(gate_run_by_process(s.gate, 1));
+	self = (struct peer){ getuid() + 1, -1, 0 };
+	options.uid = getuid();
+	run_unref(run);
+	run = open_run(&s, &options, token);
+	gate_verdict_release(&verdict);
+	ask_with(&s, s.thread, run, &self, "GET", "https://api.example.com/", "",
+	    &verdict);
+	refused(403, "run/foreign-process");
 	options.pid = 0x7ffffff0;
 	assert_null(gate_run_open(s.gate, &fake_port, &options, token, &why));
 	assert_string_equal(why.rule, "run/no-process");
