@@ -3,6 +3,7 @@
  * everything that is not in it is refused by name.
  */
 #include "conf.h"
+#include "conf_text.h"
 #include "private_file.h"
 
 #include <arpa/inet.h>
@@ -116,20 +117,6 @@ read_ca_file(struct reader *reader, const char *name, const json_t *value,
 }
 
 static int
-read_port(const char *text, unsigned least, uint16_t *port)
-{
-	unsigned long n = 0;
-	size_t i;
-
-	for (i = 0; text[i] >= '0' && text[i] <= '9' && i < 6; i++)
-		n = n * 10 + (unsigned long)(text[i] - '0');
-	if (i == 0 || text[i] != '\0' || n > 65535 || n < least)
-		return -1;
-	*port = (uint16_t)n;
-	return 0;
-}
-
-static int
 read_listen(struct reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
@@ -144,7 +131,7 @@ read_listen(struct reader *reader, const char *name, const json_t *value,
 	uint16_t port;
 
 	if (colon == NULL || (size_t)(colon - text) >= sizeof(address) ||
-	    read_port(colon + 1, 0, &port) != 0)
+	    conf_text_port(colon + 1, 0, &port) != 0)
 		return refuse(reader, name, rule);
 	memcpy(address, text, (size_t)(colon - text));
 	address[colon - text] = '\0';
@@ -196,6 +183,22 @@ read_choice(struct reader *reader, const char *name, const json_t *value,
 }
 
 static int
+read_store(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	static const char *const stores[] = { "file", "secretservice", "kv" };
+	const char *text = json_string_value(value);
+	size_t i;
+
+	for (i = 0; i < sizeof(stores) / sizeof(stores[0]); i++)
+		if (text != NULL && strcmp(text, stores[i]) == 0) {
+			reader->conf->store = (enum conf_store)i;
+			return 0;
+		}
+	return refuse(reader, name, "\"file\", \"secretservice\" or \"kv\"");
+}
+
+static int
 read_version(struct reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
@@ -205,66 +208,7 @@ read_version(struct reader *reader, const char *name, const json_t *value,
 	return 0;
 }
 
-/* --- upstream.resolve: HOST:PORT:ADDRESS:PORT, the address IPv6 in brackets */
-
-/* Cut text[] at the last colon; what is behind it is a port. */
-static int
-cut_port(char *text, uint16_t *port)
-{
-	char *colon = strrchr(text, ':');
-
-	if (colon == NULL || read_port(colon + 1, 1, port) != 0)
-		return -1;
-	*colon = '\0';
-	return 0;
-}
-
-static int
-copy_address(const char *text, char *out, size_t cap)
-{
-	uint8_t binary[sizeof(struct in6_addr)];
-	size_t len = strlen(text);
-	bool v6 = text[0] == '[';
-	char address[INET6_ADDRSTRLEN];
-
-	if (v6 && (len < 2 || text[len - 1] != ']'))
-		return -1;
-	if (v6) {
-		text++;
-		len -= 2;
-	}
-	if (len == 0 || len >= sizeof(address))
-		return -1;
-	memcpy(address, text, len);
-	address[len] = '\0';
-	if (inet_pton(v6 ? AF_INET6 : AF_INET, address, binary) != 1)
-		return -1;
-	return snprintf(out, cap, "%s", address) < (int)cap ? 0 : -1;
-}
-
-static int
-parse_resolve(char *text, struct conf_resolve *out)
-{
-	char *address;
-	size_t i;
-
-	if (cut_port(text, &out->to_port) != 0)
-		return -1;
-	if ((address = strchr(text, ':')) == NULL ||
-	    (address = strchr(address + 1, ':')) == NULL)
-		return -1;
-	*address++ = '\0';
-	if (cut_port(text, &out->port) != 0 || text[0] == '\0' ||
-	    strlen(text) >= sizeof(out->host) ||
-	    copy_address(address, out->address, sizeof(out->address)) != 0)
-		return -1;
-	for (i = 0; text[i] != '\0'; i++)
-		if (strchr("abcdefghijklmnopqrstuvwxyz0123456789-._",
-		    text[i]) == NULL)
-			return -1;
-	memcpy(out->host, text, i + 1);
-	return 0;
-}
+/* --- upstream.resolve ------------------------------------------------- */
 
 static int
 read_resolve(struct reader *reader, const char *name, const json_t *value,
@@ -283,13 +227,69 @@ read_resolve(struct reader *reader, const char *name, const json_t *value,
 			return refuse(reader, name, "made of \"host:port:"
 			    "address:port\"");
 		memcpy(copy, text, strlen(text) + 1);
-		if (parse_resolve(copy, &conf->resolve[conf->n_resolve]) != 0)
+		if (conf_text_resolve(copy, &conf->resolve[conf->n_resolve]) != 0)
 			return refuse(reader, name, "made of \"host:port:"
 			    "address:port\", the host in lower case, an IPv6 "
 			    "address in brackets");
 		conf->n_resolve++;
 	}
 	return 0;
+}
+
+/* --- vault.kv ---------------------------------------------------------- */
+
+static int
+read_plain(struct reader *reader, const char *name, const json_t *value,
+    char **out)
+{
+	const char *text = json_string_value(value);
+	char *copy;
+
+	if (text == NULL || strlen(text) > 128 || !conf_text_plain(text))
+		return refuse(reader, name, "letters, digits and . _ - in parts "
+		    "between slashes");
+	if ((copy = strdup(text)) == NULL)
+		return refuse(reader, name, "kept, but there is no memory");
+	free(*out);
+	*out = copy;
+	return 0;
+}
+
+static int
+read_kv_name(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	struct conf_kv *kv = &reader->conf->kv;
+	const char *last = strrchr(name, '.') + 1;
+
+	return read_plain(reader, name, value,
+	    strcmp(last, "mount") == 0 ? &kv->mount :
+	    strcmp(last, "prefix") == 0 ? &kv->prefix :
+	    strcmp(last, "field") == 0 ? &kv->field : &kv->namespace);
+}
+
+static int
+read_kv_url(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	const char *text = json_string_value(value);
+
+	if (text == NULL || !conf_text_url(text))
+		return refuse(reader, name, "\"https://host:port\" in lower "
+		    "case (http only to a loopback address)");
+	if ((reader->conf->kv.url = strdup(text)) == NULL)
+		return refuse(reader, name, "kept, but there is no memory");
+	return 0;
+}
+
+static int
+read_kv_file(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	struct conf_kv *kv = &reader->conf->kv;
+
+	return read_path(reader, name, value, strcmp(name, "vault.kv.ca_file") ==
+	    0 ? &kv->ca_file : &kv->token_file);
 }
 
 /* --- the tables -------------------------------------------------------- */
@@ -335,12 +335,30 @@ read_section(struct reader *reader, const char *name, const json_t *value,
 	return read_object(reader, prefix, (json_t *)(uintptr_t)value, arg);
 }
 
+static const struct member kv_members[] = {
+	{ "url", read_kv_url, NULL },
+	{ "mount", read_kv_name, NULL },
+	{ "prefix", read_kv_name, NULL },
+	{ "field", read_kv_name, NULL },
+	{ "namespace", read_kv_name, NULL },
+	{ "token_file", read_kv_file, NULL },
+	{ "ca_file", read_kv_file, NULL },
+	{ NULL, NULL, NULL }
+};
+
+static const struct member vault_members[] = {
+	{ "store", read_store, NULL },
+	{ "kv", read_section, kv_members },
+	{ NULL, NULL, NULL }
+};
+
 static const struct member top_members[] = {
 	{ "v", read_version, NULL },
 	{ "listen", read_listen, OFFSET(listen) },
 	{ "api", read_listen, OFFSET(api) },
 	{ "workers", read_unsigned, RANGE(workers, 1, 64) },
 	{ "passphrase_file", read_passphrase_file, NULL },
+	{ "vault", read_section, vault_members },
 	{ "ledger", read_section, ledger_members },
 	{ "upstream", read_section, upstream_members },
 	{ "client", read_section, client_members },
@@ -365,9 +383,28 @@ set_defaults(struct conf *conf)
 		.client_idle_ms = 300000,
 		.max_connections = 4096,
 	};
+	conf->kv.mount = strdup("secret");
+	conf->kv.prefix = strdup("countersign");
+	conf->kv.field = strdup("value");
 	conf->listen.sin_family = conf->api.sin_family = AF_INET;
 	conf->listen.sin_addr.s_addr = conf->api.sin_addr.s_addr =
 	    htonl(INADDR_LOOPBACK);
+}
+
+/* What depends on more than one member. */
+static int
+check_whole(struct reader *reader)
+{
+	const struct conf_kv *kv = &reader->conf->kv;
+
+	if (kv->mount == NULL || kv->prefix == NULL || kv->field == NULL)
+		return refuse(reader, "vault.kv", "kept, but there is no memory");
+	if (reader->conf->store == CONF_STORE_KV && kv->url == NULL)
+		return refuse(reader, "vault.kv.url", "given for the store kv");
+	if (reader->conf->store == CONF_STORE_KV && kv->token_file == NULL)
+		return refuse(reader, "vault.kv.token_file", "given for the "
+		    "store kv");
+	return 0;
 }
 
 static int
@@ -393,7 +430,7 @@ parse(struct reader *reader, const uint8_t *bytes, size_t len)
 	else
 		result = read_object(reader, "", root, top_members);
 	json_decref(root);
-	return result;
+	return result == 0 ? check_whole(reader) : -1;
 }
 
 int
@@ -417,10 +454,12 @@ conf_load(const char *path, struct conf *out, char *err, size_t err_len)
 	size_t len = 0;
 	int result;
 
-	set_defaults(out);
+	*out = (struct conf){ 0 };
 	bytes = private_file_read(path, PRIVATE_SETTINGS, CONF_BYTES_MAX, &len);
-	if (bytes == NULL && errno == ENOENT)
+	if (bytes == NULL && errno == ENOENT) {
+		set_defaults(out);
 		return 0;
+	}
 	if (bytes == NULL) {
 		snprintf(err, err_len, "%s: %s", path, errno == EPERM ?
 		    "belongs to another user, or others can write it: "
@@ -440,5 +479,12 @@ conf_free(struct conf *conf)
 		return;
 	free(conf->passphrase_file);
 	free(conf->upstream_ca_file);
+	free(conf->kv.url);
+	free(conf->kv.mount);
+	free(conf->kv.prefix);
+	free(conf->kv.field);
+	free(conf->kv.namespace);
+	free(conf->kv.token_file);
+	free(conf->kv.ca_file);
 	*conf = (struct conf){ 0 };
 }

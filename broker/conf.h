@@ -8,6 +8,10 @@
  *   "api": "127.0.0.1:0",
  *   "workers": 2,                   default: processors, at most 4
  *   "passphrase_file": "/…",        else a systemd credential, else asked for
+ *   "vault": {"store": "file"|"secretservice"|"kv",
+ *             "kv": {"url": "https://vault.example.com:8200", "mount": "secret",
+ *                    "prefix": "countersign", "field": "value", "namespace": "…",
+ *                    "token_file": "/…", "ca_file": "/….pem"}},
  *   "ledger": {"sync": "data"|"none", "checkpoint_ms": 10000, "recorder": "process"|"thread"},
  *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
  *                "connect_ms": 10000, "idle_ms": 300000, "pool": 32},
@@ -32,10 +36,24 @@ struct conf_resolve {
 	uint16_t to_port;
 };
 
+enum conf_store { CONF_STORE_FILE, CONF_STORE_SECRETSERVICE, CONF_STORE_KV };
+
+/* A KV version 2 engine of HashiCorp Vault or OpenBao. */
+struct conf_kv {
+	char *url;		/* https, or http to a loopback address; no final '/' */
+	char *mount, *prefix;	/* default "secret", "countersign" */
+	char *field;		/* of the stored object; default "value" */
+	char *namespace;	/* NULL: none */
+	char *token_file;	/* 0600 */
+	char *ca_file;		/* NULL: the system's authorities */
+};
+
 struct conf {
 	struct sockaddr_in listen, api;
 	unsigned workers;
 	char *passphrase_file;
+	enum conf_store store;
+	struct conf_kv kv;
 	bool ledger_sync, ledger_thread;
 	unsigned checkpoint_ms;
 	char *upstream_ca_file;

@@ -11,7 +11,7 @@
 #include "ledger/confine.h"
 #include "plane/plane.h"
 #include "tls/ca.h"
-#include "vault/vault_file.h"
+#include "vault/vault_choose.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -139,8 +139,8 @@ open_vault(struct daemon *daemon, char *err, size_t err_len)
 
 	if (path_of("vault/store", path, err, err_len) != 0)
 		return -1;
-	if (vault_file_open(path, keys_vault(daemon->keys), &daemon->vault,
-	    &why) != VAULT_OK) {
+	if (vault_choose(daemon->conf, path, keys_vault(daemon->keys),
+	    &daemon->vault, &why) != VAULT_OK) {
 		snprintf(err, err_len, "vault: %s", why.text);
 		return -1;
 	}
@@ -292,7 +292,7 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 static int
 confine(const struct conf *conf, char *err, size_t err_len)
 {
-	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX];
+	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], token[PATH_MAX] = "";
 	const char *certificates = getenv("SSL_CERT_FILE");
 	struct confine_path paths[] = {
 		{ vault, CONFINE_WRITE }, { run, CONFINE_WRITE },
@@ -305,6 +305,7 @@ confine(const struct conf *conf, char *err, size_t err_len)
 		{ "/dev/null", CONFINE_WRITE }, { "/dev/urandom", CONFINE_READ },
 		{ conf->upstream_ca_file, CONFINE_READ },
 		{ certificates, CONFINE_READ },
+		{ conf->kv.ca_file, CONFINE_READ }, { token, CONFINE_READ },
 	};
 	struct confine_options options = { .paths = paths,
 	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true };
@@ -315,6 +316,11 @@ confine(const struct conf *conf, char *err, size_t err_len)
 	    path_of("vault", vault, err, err_len) != 0 ||
 	    path_of("run", run, err, err_len) != 0)
 		return -1;
+	/* The token's directory: agents renew it by renaming a new file there. */
+	if (conf->kv.token_file != NULL) {
+		snprintf(token, sizeof(token), "%s", conf->kv.token_file);
+		*(strrchr(token, '/') + 1) = '\0';
+	}
 	for (i = n = 0; i < options.n_paths; i++)
 		if (paths[i].path != NULL && paths[i].path[0] != '\0')
 			paths[n++] = paths[i];

@@ -456,10 +456,10 @@ service_get(void *ctx, const char *name, uint32_t version, struct secret **out,
 	status = find(ctx, service, name, &found, err);
 	if (status == VAULT_OK) {
 		chosen = choose(&found, name, version, &status, err);
-		if (chosen != NULL)
-			status = open_item(chosen->item, out, err);
-		if (status == VAULT_OK)
+		if (chosen != NULL) {
 			*got = chosen->version;
+			status = open_item(chosen->item, out, err);
+		}
 		versions_free(&found);
 	}
 	g_object_unref(service);

@@ -163,6 +163,48 @@ resolve_entries(void **state)
 }
 
 static void
+stores(void **state)
+{
+	struct conf conf;
+
+	good("{\"v\":1}", &conf);
+	assert_int_equal(conf.store, CONF_STORE_FILE);
+	assert_string_equal(conf.kv.mount, "secret");
+	conf_free(&conf);
+	good("{\"v\":1,\"vault\":{\"store\":\"secretservice\"}}", &conf);
+	assert_int_equal(conf.store, CONF_STORE_SECRETSERVICE);
+	conf_free(&conf);
+	good("{\"v\":1,\"vault\":{\"store\":\"kv\",\"kv\":{"
+	    "\"url\":\"https://vault.example.com:8200\",\"mount\":\"team/kv\","
+	    "\"prefix\":\"a/b\",\"field\":\"token\",\"namespace\":\"n\","
+	    "\"token_file\":\"/run/token\",\"ca_file\":\"/etc/ca.pem\"}}}", &conf);
+	assert_int_equal(conf.store, CONF_STORE_KV);
+	assert_string_equal(conf.kv.url, "https://vault.example.com:8200");
+	assert_string_equal(conf.kv.mount, "team/kv");
+	assert_string_equal(conf.kv.prefix, "a/b");
+	assert_string_equal(conf.kv.field, "token");
+	assert_string_equal(conf.kv.namespace, "n");
+	assert_string_equal(conf.kv.token_file, "/run/token");
+	assert_string_equal(conf.kv.ca_file, "/etc/ca.pem");
+	conf_free(&conf);
+
+	bad("{\"v\":1,\"vault\":{\"store\":\"files\"}}", "vault.store must");
+	bad("{\"v\":1,\"vault\":{\"store\":\"kv\"}}", "vault.kv.url must");
+	bad("{\"v\":1,\"vault\":{\"store\":\"kv\",\"kv\":{\"url\":"
+	    "\"https://a\"}}}", "vault.kv.token_file must");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"http://a\"}}}", "vault.kv.url");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"https://\"}}}", "vault.kv.url");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"https://a/b\"}}}", "vault.kv.url");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"https://u@a\"}}}", "vault.kv.url");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"mount\":\"../a\"}}}", "vault.kv.mount");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"prefix\":\"a//b\"}}}", "vault.kv.prefix");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"prefix\":\"a/\"}}}", "vault.kv.prefix");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"field\":\"a?b\"}}}", "vault.kv.field");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"token\":\"x\"}}}",
+	    "unknown member vault.kv.token");
+}
+
+static void
 too_many_resolves(void **state)
 {
 	char text[8192] = "{\"v\":1,\"upstream\":{\"resolve\":[";
@@ -252,6 +294,7 @@ main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(listen_addresses),
 		cmocka_unit_test(resolve_entries),
+		cmocka_unit_test(stores),
 		cmocka_unit_test(too_many_resolves),
 		cmocka_unit_test(file_that_others_write),
 		cmocka_unit_test(home),

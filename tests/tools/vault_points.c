@@ -1,8 +1,11 @@
 /*
- * The Secret Service store against the service of this session bus, in TAP.
+ * The stores that need a server, against one that the caller started, in TAP.
  *
- *   secretservice_points DIR              everything; locks the keyring at its end
- *   secretservice_points DIR --nobody     there is no service: refused with words
+ *   vault_points secretservice DIR          this session bus; locks the keyring at its end
+ *   vault_points secretservice DIR nobody   there is no service: refused with words
+ *   vault_points kv URL TOKEN-FILE CA-OR-EMPTY     everything
+ *   vault_points kv URL TOKEN-FILE CA-OR-EMPTY get NAME VERSION STATUS WORDS
+ *                                           one vault_get (or the opening) ends like this
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,6 +15,7 @@
 
 #include <libsecret/secret.h>
 
+#include "vault/vault_kv.h"
 #include "vault/vault_secretservice.h"
 
 static int n, failed;
@@ -85,11 +89,11 @@ plant(const char *vault, const char *name, const char *version,
 }
 
 static void
-versions(struct vault *vault)
+versions(struct vault *vault, const char *backend)
 {
 	uint32_t version = 0;
 
-	point(strcmp(vault_backend(vault), "secretservice") == 0,
+	point(strcmp(vault_backend(vault), backend) == 0,
 	    "says which store it is");
 	point(gives(vault, "github", 0, VAULT_MISSING, NULL), "nothing there yet");
 	point(put(vault, "github", "x", true, NULL) == VAULT_MISSING,
@@ -107,10 +111,9 @@ versions(struct vault *vault)
 }
 
 static void
-revocation(struct vault *vault, const char *path)
+revocation(struct vault *vault, struct vault *again)
 {
 	struct vault_error err = { 0 };
-	struct vault *again = NULL;
 	uint32_t version = 0;
 	char text[256] = "";
 
@@ -126,13 +129,11 @@ revocation(struct vault *vault, const char *path)
 	    gives(vault, "github", 0, VAULT_REVOKED, NULL), "revokes all");
 	point(put(vault, "github", "third-made-up", true, &version) == VAULT_OK &&
 	    version == 3, "a version number is never used twice");
-	point(vault_secretservice_open(path, &again, &err) == VAULT_OK &&
-	    vault_list(again, note, text, &err) == VAULT_OK &&
+	point(again != NULL && vault_list(again, note, text, &err) == VAULT_OK &&
 	    strcmp(text, "github/1! github/2! github/3 ") == 0 &&
 	    gives(again, "github", 0, VAULT_OK, "third-made-up"),
 	    "another process finds the same");
 	printf("# %s\n", text);
-	vault_close(again);
 }
 
 static void
@@ -183,19 +184,17 @@ locked(struct vault *vault, const char *path)
 	    "nothing is stored or read, and nobody is asked");
 }
 
-int
-main(int argc, char **argv)
+static void
+secretservice(const char *dir, bool nobody)
 {
+	struct vault *vault = NULL, *again = NULL;
 	struct vault_error err = { 0 };
-	struct vault *vault = NULL;
 	enum vault_status status;
 	char path[200];
 
-	if (argc < 2)
-		return 3;
-	snprintf(path, sizeof(path), "%s/store", argv[1]);
+	snprintf(path, sizeof(path), "%s/store", dir);
 	status = vault_secretservice_open(path, &vault, &err);
-	if (argc > 2) {
+	if (nobody) {
 		point(status == VAULT_IO && vault == NULL &&
 		    strstr(err.text, "Secret Service") != NULL,
 		    "no service: refused, and no other store taken");
@@ -204,12 +203,83 @@ main(int argc, char **argv)
 		point(false, "opens");
 		printf("# %s\n", err.text);
 	} else {
-		versions(vault);
-		revocation(vault, path);
+		vault_secretservice_open(path, &again, &err);
+		versions(vault, "secretservice");
+		revocation(vault, again);
 		strangers(vault, path);
 		locked(vault, path);
-		vault_close(vault);
 	}
+	vault_close(again);
+	vault_close(vault);
+}
+
+static void
+kv_everything(const struct conf_kv *conf)
+{
+	struct vault *vault = NULL, *again = NULL;
+	struct vault_error err = { 0 };
+
+	if (vault_kv_open(conf, &vault, &err) != VAULT_OK ||
+	    vault_kv_open(conf, &again, &err) != VAULT_OK) {
+		point(false, "opens");
+		printf("# %s\n", err.text);
+	} else {
+		versions(vault, "kv");
+		revocation(vault, again);
+		point(put(vault, "binary", "\xff\xfe", false, NULL) ==
+		    VAULT_INVALID, "what is no text is refused");
+		point(put(vault, "quotes", "a\"b\\c", false, NULL) == VAULT_OK &&
+		    gives(again, "quotes", 0, VAULT_OK, "a\"b\\c"),
+		    "quotes and backslashes survive");
+	}
+	vault_close(vault);
+	vault_close(again);
+}
+
+/* argv: NAME VERSION STATUS WORDS */
+static void
+kv_get(const struct conf_kv *conf, char **argv)
+{
+	struct vault *vault = NULL;
+	struct secret *secret = NULL;
+	struct vault_error err = { 0 };
+	enum vault_status status;
+	bool ok;
+
+	status = vault_kv_open(conf, &vault, &err);
+	if (status == VAULT_OK)
+		status = vault_get(vault, argv[0], (uint32_t)atoi(argv[1]),
+		    &secret, NULL, &err);
+	ok = status == (enum vault_status)atoi(argv[2]) &&
+	    (status == VAULT_OK ? secret_equal(secret, argv[3], strlen(argv[3])) :
+	    strstr(err.text, argv[3]) != NULL);
+	point(ok, "ends as said");
+	printf("# status %d: %s\n", status, err.text);
+	secret_unref(secret);
+	vault_close(vault);
+}
+
+int
+main(int argc, char **argv)
+{
+	static char mount[] = "secret", prefix[] = "countersign",
+	    field[] = "value", namespace[] = "team";
+	struct conf_kv conf = { .mount = mount, .prefix = prefix,
+	    .field = field, .namespace = namespace };
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 2 && strcmp(argv[1], "secretservice") == 0)
+		secretservice(argv[2], argc > 3);
+	else if (argc > 4 && strcmp(argv[1], "kv") == 0) {
+		conf.url = argv[2];
+		conf.token_file = argv[3];
+		conf.ca_file = argv[4][0] != '\0' ? argv[4] : NULL;
+		if (argc == 10)
+			kv_get(&conf, argv + 6);
+		else
+			kv_everything(&conf);
+	} else
+		return 3;
 	printf("1..%d\n", n);
 	return failed;
 }

@@ -1,0 +1,229 @@
+#include "vault/kv_http.h"
+#include "private_file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <curl/curl.h>
+#include <sodium.h>
+
+#define TOKEN_MAX 4096
+#define URL_MAX 1024
+#define WIPE_DEPTH 8
+#define CONNECT_MS 5000L
+#define CALL_MS 10000L
+
+struct received {
+	char *p;		/* KV_HTTP_REPLY_MAX bytes */
+	size_t n;
+};
+
+static size_t
+receive(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct received *received = arg;
+	size_t n = size * count;
+
+	if (n > KV_HTTP_REPLY_MAX - received->n)
+		return 0;
+	memcpy(received->p + received->n, bytes, n);
+	received->n += n;
+	return n;
+}
+
+/* The field "Name: value", in memory of its own that list_free wipes. */
+static bool
+add_field(struct curl_slist **list, const char *name, const char *value)
+{
+	char text[TOKEN_MAX + 64];
+	struct curl_slist *more;
+	int n;
+
+	n = snprintf(text, sizeof(text), "%s: %s", name, value);
+	more = n > 0 && (size_t)n < sizeof(text) ?
+	    curl_slist_append(*list, text) : NULL;
+	sodium_memzero(text, sizeof(text));
+	if (more == NULL)
+		return false;
+	*list = more;
+	return true;
+}
+
+static void
+list_free(struct curl_slist *list)
+{
+	struct curl_slist *at;
+
+	for (at = list; at != NULL; at = at->next)
+		sodium_memzero(at->data, strlen(at->data));
+	curl_slist_free_all(list);
+}
+
+/* The token's file; the caller wipes and frees *token. */
+static enum vault_status
+read_token(const char *path, char **token, size_t *len, struct vault_error *err)
+{
+	const char *why;
+	size_t n;
+
+	*token = (char *)private_file_read(path, PRIVATE_SECRET, TOKEN_MAX, len);
+	if (*token == NULL)
+		return vault_fail_file(err, path, errno);
+	n = *len;
+	if ((why = secret_check(*token, &n)) == NULL) {
+		(*token)[n] = '\0';
+		return VAULT_OK;
+	}
+	return vault_fail(err, VAULT_INVALID, "%s: the token %s", path, why);
+}
+
+static enum vault_status
+make_fields(const struct conf_kv *conf, struct curl_slist **fields,
+    struct vault_error *err)
+{
+	enum vault_status status;
+	char *token = NULL;
+	size_t len = 0;
+
+	status = read_token(conf->token_file, &token, &len, err);
+	if (status == VAULT_OK && (!add_field(fields, "X-Vault-Token", token) ||
+	    !add_field(fields, "X-Vault-Request", "true") ||
+	    !add_field(fields, "Content-Type", "application/json") ||
+	    (conf->namespace != NULL &&
+	    !add_field(fields, "X-Vault-Namespace", conf->namespace))))
+		status = vault_fail(err, VAULT_IO, "out of memory");
+	if (token != NULL)
+		sodium_memzero(token, len);
+	free(token);
+	return status;
+}
+
+static bool
+set_options(CURL *curl, const struct conf_kv *conf, const char *method,
+    const char *url, const char *body)
+{
+	bool ok;
+
+	ok = curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http") ==
+	    CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS) ==
+	    CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CALL_MS) == CURLE_OK;
+	if (ok && body != NULL)
+		ok = curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body) == CURLE_OK;
+	if (ok && conf->ca_file != NULL)
+		ok = curl_easy_setopt(curl, CURLOPT_CAINFO, conf->ca_file) ==
+		    CURLE_OK;
+	return ok;
+}
+
+static enum vault_status
+perform(CURL *curl, const struct conf_kv *conf, struct received *received,
+    struct curl_slist *fields, long *status, struct vault_error *err)
+{
+	CURLcode code;
+
+	if (curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields) != CURLE_OK ||
+	    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive) != CURLE_OK ||
+	    curl_easy_setopt(curl, CURLOPT_WRITEDATA, received) != CURLE_OK)
+		return vault_fail(err, VAULT_IO, "libcurl takes no options");
+	code = curl_easy_perform(curl);
+	if (code != CURLE_OK)
+		return vault_fail(err, VAULT_IO, "%s: %s", conf->url,
+		    curl_easy_strerror(code));
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
+	return VAULT_OK;
+}
+
+/* What no caller can go on with. */
+static enum vault_status
+judge(const struct conf_kv *conf, long status, struct vault_error *err)
+{
+	if (status == 403)
+		return vault_fail(err, VAULT_IO, "%s: the token of %s is not "
+		    "allowed to do this (403)", conf->url, conf->token_file);
+	if (status == 503)
+		return vault_fail(err, VAULT_IO, "%s: sealed, or in standby "
+		    "(503)", conf->url);
+	if (status >= 500 || status < 200 || (status >= 300 && status < 400))
+		return vault_fail(err, VAULT_IO, "%s: answers %ld", conf->url,
+		    status);
+	return VAULT_OK;
+}
+
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+
+static void
+start_curl(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+enum vault_status
+kv_http(const struct conf_kv *conf, const char *method, const char *path,
+    const char *body, struct kv_reply *out, struct vault_error *err)
+{
+	struct received received = { NULL, 0 };
+	struct curl_slist *fields = NULL;
+	enum vault_status status;
+	CURL *curl = NULL;
+	char url[URL_MAX];
+	int n;
+
+	*out = (struct kv_reply){ 0, NULL };
+	pthread_once(&curl_once, start_curl);
+	n = snprintf(url, sizeof(url), "%s/v1/%s", conf->url, path);
+	received.p = malloc(KV_HTTP_REPLY_MAX);
+	curl = curl_easy_init();
+	if (n < 0 || (size_t)n >= sizeof(url) || received.p == NULL ||
+	    curl == NULL || !set_options(curl, conf, method, url, body)) {
+		status = vault_fail(err, VAULT_IO, "out of memory, or libcurl "
+		    "takes no options");
+		goto out;
+	}
+	if ((status = make_fields(conf, &fields, err)) != VAULT_OK ||
+	    (status = perform(curl, conf, &received, fields, &out->status,
+	    err)) != VAULT_OK ||
+	    (status = judge(conf, out->status, err)) != VAULT_OK)
+		goto out;
+	out->body = json_loadb(received.p, received.n, JSON_REJECT_DUPLICATES,
+	    NULL);
+out:
+	if (curl != NULL)
+		curl_easy_cleanup(curl);
+	list_free(fields);
+	if (received.p != NULL)
+		sodium_memzero(received.p, received.n);
+	free(received.p);
+	return status;
+}
+
+static void
+wipe(json_t *value, int depth)
+{
+	const char *key;
+	json_t *member;
+
+	if (json_is_string(value))
+		sodium_memzero((void *)(uintptr_t)json_string_value(value),
+		    json_string_length(value));
+	if (!json_is_object(value) || depth == 0)
+		return;
+	json_object_foreach(value, key, member)
+		wipe(member, depth - 1);
+}
+
+void
+kv_reply_release(struct kv_reply *reply)
+{
+	wipe(reply->body, WIPE_DEPTH);
+	json_decref(reply->body);
+	reply->body = NULL;
+}
