@@ -11,7 +11,7 @@
 
 #define ANSWER_MAX 16384	/* bytes of an answer of our own */
 #define DRAIN_MAX 65536		/* bytes of a refused body that are read to keep a connection */
-#define LINGER_MAX (1024 * 1024)	/* bytes read while a client takes our last words */
+#define LINGER_MAX (256u * 1024 * 1024)	/* bytes read while a client takes our last words */
 #define HOLD_MAX 65536		/* bytes of a body that is redacted as a whole */
 
 enum conn_state {

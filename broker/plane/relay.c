@@ -232,9 +232,10 @@ push_request(struct conn *conn)
 		return flow;
 	before = upstream->out.len;
 	if (stream_flush(&upstream->stream, &upstream->out) == STREAM_BROKEN) {
-		/* Perhaps it has answered already: see what can be read. */
+		/* Perhaps it has answered already, and closed before it took
+		 * everything: what it said may still lie in our socket. */
 		exchange->request_broken = true;
-		upstream->stream.broken = upstream->stream.ssl != NULL;
+		upstream->stream.broken = false;
 		upstream->stream.readable = true;
 		buf_free(&upstream->out);
 		return FLOW_MOVED;

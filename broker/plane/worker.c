@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define ACCEPTS_MAX 32		/* of one turn */
-#define LINGER_MS 2000
+#define LINGER_MS 5000
 #define QUIET_MS 500
 #define POOL_MS 60000		/* servers close idle connections after about as long */
 #define RETRY_MS 2		/* the ledger's ring was full */

@@ -187,6 +187,13 @@ class Bench:
                             out.append(json.loads(line))
         return [r for r in out if not types or r["type"] in types]
 
+    def wait_for(self, kind, n, seconds=5):
+        """Records of that type once there are n of them: outcomes are written when nobody waits any more."""
+        until = time.monotonic() + seconds
+        while len(out := self.records(kind)) < n and time.monotonic() < until:
+            time.sleep(0.02)
+        return out
+
     def everything(self):
         """Every byte below the home, save the encrypted vault: for canary searches."""
         out = []
