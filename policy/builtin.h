@@ -16,6 +16,7 @@ struct builtin {
 	uint8_t min_args, max_args;
 	const struct value *(*call)(struct eval *eval,
 	    const struct value *const *args);
+	bool clock;	/* depends on the moment of the decision */
 };
 
 /* NULL with why: "unknown", or why policy decisions must not have it. */

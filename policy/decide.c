@@ -219,7 +219,8 @@ evaluate(const struct policy_pack *pack, struct arena *arena,
     const struct policy_input *input, struct policy_decision *out)
 {
 	struct eval eval = { .arena = arena, .plan = pack->plan,
-	    .data = pack->data, .now_ns = input->now_ns, .strict = true };
+	    .data = pack->data, .facts = pack->facts,
+	    .facts_of = pack->data, .now_ns = input->now_ns, .strict = true };
 	static const char *const rules[] = {
 		"", "engine/builtin", "engine/builtin", "engine/conflict",
 		"engine/limit"

@@ -100,6 +100,9 @@ call_func(struct eval *eval, const struct plan_func *func,
 	uint32_t i;
 	int end = DONE;
 
+	if (func->of_data_only && eval->facts != NULL &&
+	    args[1] == eval->facts_of && eval->facts[func->index].known)
+		return eval->facts[func->index].result;
 	if (func->n_params == 2) {
 		memo = &eval->memo[func->index];
 		if (memo->state == MEMO_KNOWN && memo->input == args[0] &&
@@ -562,17 +565,24 @@ run_block(struct eval *eval, struct frame *frame,
 /* --- entry ------------------------------------------------------------ */
 
 static void
-run_entry(struct eval *eval, const struct plan_func *entry)
+prepare(struct eval *eval)
 {
-	struct frame frame = { .func = entry };
 	size_t memo_size = eval->plan->n_funcs * sizeof(*eval->memo);
-	uint32_t i;
 
 	eval->depth = 0;
 	eval->status = EVAL_OK;
 	eval->results = value_set(eval->arena, 0);
 	eval->memo = arena_alloc(eval->arena, memo_size);
 	memset(eval->memo, 0, memo_size);
+}
+
+static void
+run_entry(struct eval *eval, const struct plan_func *entry)
+{
+	struct frame frame = { .func = entry };
+	uint32_t i;
+
+	prepare(eval);
 	frame.locals = arena_array(eval->arena, entry->n_locals,
 	    sizeof(*frame.locals));
 	memset(frame.locals, 0, entry->n_locals * sizeof(*frame.locals));
@@ -592,6 +602,25 @@ eval_run(struct eval *eval, const struct plan_func *entry)
 	if (setjmp(here) == 0) {
 		eval->arena->armed = &here;
 		run_entry(eval, entry);
+	} else if (eval->status == EVAL_OK) {
+		eval->status = EVAL_LIMIT;
+	}
+	eval->arena->armed = outer;
+	return eval->status;
+}
+
+enum eval_status
+eval_rule(struct eval *eval, const struct plan_func *rule,
+    const struct value **result)
+{
+	const struct value *args[2] = { eval->input, eval->data };
+	jmp_buf here, *outer = eval->arena->armed;
+
+	*result = NULL;
+	if (setjmp(here) == 0) {
+		eval->arena->armed = &here;
+		prepare(eval);
+		*result = call_func(eval, rule, args);
 	} else if (eval->status == EVAL_OK) {
 		eval->status = EVAL_LIMIT;
 	}

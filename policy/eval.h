@@ -20,12 +20,21 @@ enum eval_status {
 
 struct eval_memo;
 
+struct eval_fact {
+	bool known;
+	const struct value *result;	/* NULL: undefined */
+};
+
 struct eval {
 	/* Set by the caller. */
 	struct arena *arena;
 	const struct plan *plan;
 	const struct value *input;	/* NULL: undefined */
 	const struct value *data;
+	/* What rules of data alone gave for exactly this data, by function;
+	 * NULL: not known. */
+	const struct eval_fact *facts;
+	const struct value *facts_of;
 	int64_t now_ns;
 	bool strict;		/* a builtin's error ends the evaluation */
 	/* Called when a statement is done; NULL: nobody watches. */
@@ -48,6 +57,10 @@ struct eval {
  * What goes wrong is in eval->status and, worded, in eval->arena->message.
  */
 enum eval_status eval_run(struct eval *eval, const struct plan_func *entry);
+
+/* The same for one function of input and data; its value in *result. */
+enum eval_status eval_rule(struct eval *eval, const struct plan_func *rule,
+    const struct value **result);
 
 /* For builtins: NULL, after noting the error. */
 const struct value *eval_error(struct eval *eval, const char *format, ...)

@@ -129,6 +129,54 @@ load_plan(struct policy_pack *pack, char *err, size_t err_len)
 	return true;
 }
 
+static void
+release_arena(void *arena)
+{
+	arena_release(arena);
+}
+
+/*
+ * Rules that depend on data alone, once.  Each is evaluated in room of its own
+ * and its value copied, so that what it needed on the way is given back.  One
+ * that fails stays unknown: the decision that needs it will say why.
+ */
+static void
+find_fact(struct policy_pack *pack, const struct plan_func *rule, size_t max)
+{
+	struct eval eval = { .plan = pack->plan, .data = pack->data,
+	    .strict = true, .facts = pack->facts, .facts_of = pack->data };
+	const struct value *result;
+	struct arena arena;
+
+	if (arena_init(&arena, 256 * 1024, max, LOAD_STEPS) != 0)
+		return;
+	eval.arena = &arena;
+	if (eval_rule(&eval, rule, &result) == EVAL_OK) {
+		arena_defer(&pack->arena, release_arena,
+		    &arena);
+		if (result != NULL)
+			result = value_copy_frozen(&pack->arena, result);
+		pack->facts[rule->index] = (struct eval_fact){ true, result };
+		arena_done(&pack->arena, &arena);
+		return;
+	}
+	arena_release(&arena);
+}
+
+static void
+find_facts(struct policy_pack *pack)
+{
+	size_t size = pack->plan->n_funcs * sizeof(*pack->facts);
+	uint32_t i;
+
+	pack->facts = arena_alloc(&pack->arena, size);
+	memset(pack->facts, 0, size);
+	for (i = 0; i < pack->plan->n_funcs; i++)
+		if (pack->plan->funcs[i].of_data_only)
+			find_fact(pack, &pack->plan->funcs[i],
+			    pack->arena.max);
+}
+
 static bool
 load_manifest(struct policy_pack *pack, char *err, size_t err_len)
 {
@@ -155,6 +203,8 @@ load(struct policy_pack *pack, char *err, size_t err_len)
 		ok = load_manifest(pack, err, err_len) &&
 		    load_plan(pack, err, err_len) &&
 		    load_data(pack, err, err_len);
+		if (ok)
+			find_facts(pack);
 	} else {
 		snprintf(err, err_len, "loading: %s", pack->arena.message);
 		ok = false;

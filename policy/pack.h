@@ -37,6 +37,7 @@ struct policy_pack {
 	const struct plan *plan;
 	const struct plan_func *entry;	/* of decisions; NULL: none */
 	const struct value *data, *manifest;
+	struct eval_fact *facts;	/* by function of the plan */
 	char *data_text;	/* the document as JSON */
 	size_t data_len;
 	char digest[POLICY_DIGEST_LEN + 1];

@@ -67,6 +67,9 @@ struct plan_func {
 	uint32_t result, n_locals;
 	struct plan_block *blocks;
 	uint32_t n_blocks;
+	/* A rule that reads neither the input nor the clock: its value is the
+	 * same for every decision on the same data. */
+	bool of_data_only;
 };
 
 struct plan {

@@ -69,12 +69,23 @@ static const uint8_t fields[PLAN_KINDS][6] = {
  */
 #define RAW_LOCALS_MAX (1u << 20)
 
+struct edge {
+	struct plan_func *from;
+	const struct plan_func *to;
+};
+
 struct loader {
 	struct arena *arena;
 	struct plan *plan;
 	const struct value *func_index;	/* name to index */
 	uint32_t *map, map_len, n_locals;
 	unsigned depth;
+	/* Which functions look at the input (their first parameter), and who
+	 * hands it to whom. */
+	struct plan_func *now;
+	bool uses_input;
+	struct edge *edges;
+	uint32_t n_edges, cap_edges;
 	char where[160];
 	char *err;
 	size_t err_len;
@@ -165,6 +176,8 @@ local_from(struct loader *l, const struct value *v, uint32_t *out)
 		l->map[raw] = ++l->n_locals;
 	}
 	*out = l->map[raw] - 1;
+	if (*out == 0)
+		l->uses_input = true;
 	return true;
 }
 
@@ -240,6 +253,29 @@ load_block_field(struct loader *l, const struct value *v,
 	return load_blocks(l, one, 1, stmt);
 }
 
+static void
+hands_input_to(struct loader *l, const struct plan_func *to)
+{
+	struct edge *grown;
+
+	if (l->n_edges == l->cap_edges) {
+		l->cap_edges = l->cap_edges < 64 ? 64 : l->cap_edges * 2;
+		grown = arena_array(l->arena, l->cap_edges, sizeof(*grown));
+		if (l->n_edges > 0)
+			memcpy(grown, l->edges, l->n_edges * sizeof(*grown));
+		l->edges = grown;
+	}
+	l->edges[l->n_edges++] = (struct edge){ l->now, to };
+}
+
+/* Handing the input on is no use of it; whether it is used shows later. */
+static bool
+passes_input(const struct plan_stmt *stmt)
+{
+	return stmt->n > 0 && stmt->operands[0].constant == NULL &&
+	    stmt->operands[0].local == 0;
+}
+
 static bool
 load_func_name(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 {
@@ -253,6 +289,8 @@ load_func_name(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 		if (stmt->n != stmt->func->n_params)
 			return refuse(l, "%s takes %u arguments, not %u",
 			    stmt->func->name, stmt->func->n_params, stmt->n);
+		if (passes_input(stmt))
+			hands_input_to(l, stmt->func);
 		return true;
 	}
 	for (i = 0; i < l->plan->n_builtins; i++) {
@@ -263,6 +301,8 @@ load_func_name(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 		    stmt->n > stmt->builtin->max_args)
 			return refuse(l, "%s called with %u arguments",
 			    stmt->builtin->name, stmt->n);
+		if (passes_input(stmt) || stmt->builtin->clock)
+			l->uses_input = true;
 		return true;
 	}
 	return refuse(l, "call of %.*s, which is neither declared nor defined",
@@ -274,6 +314,7 @@ load_operands(struct loader *l, const struct value *v, const char *name,
     bool bare_locals, struct plan_stmt *stmt)
 {
 	const struct value *items;
+	bool used = l->uses_input;
 	uint32_t i;
 
 	if (!array_of(l, v, name, &items, &stmt->n))
@@ -289,6 +330,8 @@ load_operands(struct loader *l, const struct value *v, const char *name,
 		if (bare_locals ? !local_from(l, value_at(items, i), &o->local)
 		    : !operand_from(l, value_at(items, i), o))
 			return false;
+		if (i == 0)
+			l->uses_input = used;
 	}
 	return true;
 }
@@ -305,6 +348,7 @@ load_dynamic_args(struct loader *l, const struct value *v,
 		return false;
 	if (n != 2)
 		return refuse(l, "a dynamic call takes input and data");
+	l->uses_input = true;
 	return local_from(l, value_at(items, 0), &stmt->other) &&
 	    local_from(l, value_at(items, 1), &stmt->third);
 }
@@ -570,10 +614,14 @@ load_body(struct loader *l, const struct value *v, struct plan_func *func,
 	l->map_len = 0;
 	l->n_locals = 0;
 	l->depth = 0;
-	if (!(entry ? load_entry_params(l, func) : load_params(l, v, func)) ||
-	    !array_of(l, v, "blocks", &items, &n) ||
+	l->now = func;
+	if (!(entry ? load_entry_params(l, func) : load_params(l, v, func)))
+		return false;
+	l->uses_input = false;
+	if (!array_of(l, v, "blocks", &items, &n) ||
 	    !load_blocks(l, items, n, &outer))
 		return false;
+	func->of_data_only = !l->uses_input;
 	func->blocks = outer.blocks;
 	func->n_blocks = n;
 	func->n_locals = l->n_locals;
@@ -686,6 +734,28 @@ load_func_names(struct loader *l, const struct value *items)
 	return true;
 }
 
+/* Who hands the input to somebody who looks at it, looks at it, too. */
+static void
+spread_uses(struct loader *l)
+{
+	bool changed = true;
+	uint32_t i;
+
+	while (changed) {
+		changed = false;
+		for (i = 0; i < l->n_edges; i++) {
+			if (!l->edges[i].from->of_data_only ||
+			    l->edges[i].to->of_data_only)
+				continue;
+			l->edges[i].from->of_data_only = false;
+			changed = true;
+		}
+	}
+	for (i = 0; i < l->plan->n_funcs; i++)
+		if (l->plan->funcs[i].n_params != 2)
+			l->plan->funcs[i].of_data_only = false;
+}
+
 static bool
 load_funcs(struct loader *l, const struct value *root)
 {
@@ -706,6 +776,7 @@ load_funcs(struct loader *l, const struct value *root)
 		    false))
 			return false;
 	}
+	spread_uses(l);
 	return true;
 }
 

@@ -585,6 +585,33 @@ value_freeze(struct arena *arena, const struct value *value)
 	v->frozen = true;
 }
 
+const struct value *
+value_copy_frozen(struct arena *arena, const struct value *value)
+{
+	struct value *v;
+	size_t i, n;
+
+	if (value->frozen)
+		return value;
+	if (value_is_collection(value))
+		value_sort(arena, value);
+	v = arena_copy(arena, value, sizeof(*value));
+	v->frozen = true;
+	if (v->kind == VALUE_STRING) {
+		v->str.p = arena_copy(arena, value->str.p, value->str.n);
+	} else if (v->kind == VALUE_NUMBER && v->num.p != NULL) {
+		v->num.p = arena_copy(arena, value->num.p, value->num.n);
+	} else if (value_is_collection(v)) {
+		n = v->col.n * stride(v);
+		v->cap = v->col.n;
+		v->col.items = arena_array(arena, n, sizeof(*v->col.items));
+		for (i = 0; i < n; i++)
+			v->col.items[i] = value_copy_frozen(arena,
+			    value->col.items[i]);
+	}
+	return v;
+}
+
 const char *
 value_type_name(const struct value *value)
 {

@@ -82,6 +82,9 @@ bool value_has(struct arena *arena, const struct value *set,
 /* Put an object or set in order: before iterating over it by index. */
 void value_sort(struct arena *arena, const struct value *collection);
 void value_freeze(struct arena *arena, const struct value *value);
+/* All of it into arena, frozen; parts that are frozen already are shared. */
+const struct value *value_copy_frozen(struct arena *arena,
+    const struct value *value);
 
 /* <0, 0, >0. */
 int value_compare(struct arena *arena, const struct value *a,

@@ -169,15 +169,15 @@ call_member_3(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_aggregate[] = {
-	{ "count", 1, 1, call_count },
-	{ "sum", 1, 1, call_sum },
-	{ "product", 1, 1, call_product },
-	{ "max", 1, 1, call_max },
-	{ "min", 1, 1, call_min },
-	{ "sort", 1, 1, call_sort },
-	{ "all", 1, 1, call_all },
-	{ "any", 1, 1, call_any },
-	{ "internal.member_2", 2, 2, call_member_2 },
-	{ "internal.member_3", 3, 3, call_member_3 },
-	{ NULL, 0, 0, NULL }
+	{ "count", 1, 1, call_count, false },
+	{ "sum", 1, 1, call_sum, false },
+	{ "product", 1, 1, call_product, false },
+	{ "max", 1, 1, call_max, false },
+	{ "min", 1, 1, call_min, false },
+	{ "sort", 1, 1, call_sort, false },
+	{ "all", 1, 1, call_all, false },
+	{ "any", 1, 1, call_any, false },
+	{ "internal.member_2", 2, 2, call_member_2, false },
+	{ "internal.member_3", 3, 3, call_member_3, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -200,16 +200,16 @@ call_range_step(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_arith[] = {
-	{ "plus", 2, 2, call_plus },
-	{ "minus", 2, 2, call_minus },
-	{ "mul", 2, 2, call_mul },
-	{ "div", 2, 2, call_div },
-	{ "rem", 2, 2, call_rem },
-	{ "abs", 1, 1, call_abs },
-	{ "round", 1, 1, call_round },
-	{ "ceil", 1, 1, call_ceil },
-	{ "floor", 1, 1, call_floor },
-	{ "numbers.range", 2, 2, call_range },
-	{ "numbers.range_step", 3, 3, call_range_step },
-	{ NULL, 0, 0, NULL }
+	{ "plus", 2, 2, call_plus, false },
+	{ "minus", 2, 2, call_minus, false },
+	{ "mul", 2, 2, call_mul, false },
+	{ "div", 2, 2, call_div, false },
+	{ "rem", 2, 2, call_rem, false },
+	{ "abs", 1, 1, call_abs, false },
+	{ "round", 1, 1, call_round, false },
+	{ "ceil", 1, 1, call_ceil, false },
+	{ "floor", 1, 1, call_floor, false },
+	{ "numbers.range", 2, 2, call_range, false },
+	{ "numbers.range_step", 3, 3, call_range_step, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -82,9 +82,9 @@ call_flatten(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_array[] = {
-	{ "array.concat", 2, 2, call_concat },
-	{ "array.slice", 3, 3, call_slice },
-	{ "array.reverse", 1, 1, call_reverse },
-	{ "array.flatten", 1, 1, call_flatten },
-	{ NULL, 0, 0, NULL }
+	{ "array.concat", 2, 2, call_concat, false },
+	{ "array.slice", 3, 3, call_slice, false },
+	{ "array.reverse", 1, 1, call_reverse, false },
+	{ "array.flatten", 1, 1, call_flatten, false },
+	{ NULL, 0, 0, NULL, false }
 };

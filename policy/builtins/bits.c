@@ -91,11 +91,11 @@ call_rsh(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_bits[] = {
-	{ "bits.and", 2, 2, call_and },
-	{ "bits.or", 2, 2, call_or },
-	{ "bits.xor", 2, 2, call_xor },
-	{ "bits.negate", 1, 1, call_negate },
-	{ "bits.lsh", 2, 2, call_lsh },
-	{ "bits.rsh", 2, 2, call_rsh },
-	{ NULL, 0, 0, NULL }
+	{ "bits.and", 2, 2, call_and, false },
+	{ "bits.or", 2, 2, call_or, false },
+	{ "bits.xor", 2, 2, call_xor, false },
+	{ "bits.negate", 1, 1, call_negate, false },
+	{ "bits.lsh", 2, 2, call_lsh, false },
+	{ "bits.rsh", 2, 2, call_rsh, false },
+	{ NULL, 0, 0, NULL, false }
 };

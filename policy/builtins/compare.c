@@ -43,11 +43,11 @@ call_gte(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_compare[] = {
-	{ "equal", 2, 2, call_equal },
-	{ "neq", 2, 2, call_neq },
-	{ "lt", 2, 2, call_lt },
-	{ "lte", 2, 2, call_lte },
-	{ "gt", 2, 2, call_gt },
-	{ "gte", 2, 2, call_gte },
-	{ NULL, 0, 0, NULL }
+	{ "equal", 2, 2, call_equal, false },
+	{ "neq", 2, 2, call_neq, false },
+	{ "lt", 2, 2, call_lt, false },
+	{ "lte", 2, 2, call_lte, false },
+	{ "gt", 2, 2, call_gt, false },
+	{ "gte", 2, 2, call_gte, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -102,13 +102,13 @@ call_hmac_equal(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_crypto[] = {
-	{ "crypto.md5", 1, 1, call_md5 },
-	{ "crypto.sha1", 1, 1, call_sha1 },
-	{ "crypto.sha256", 1, 1, call_sha256 },
-	{ "crypto.hmac.md5", 2, 2, call_hmac_md5 },
-	{ "crypto.hmac.sha1", 2, 2, call_hmac_sha1 },
-	{ "crypto.hmac.sha256", 2, 2, call_hmac_sha256 },
-	{ "crypto.hmac.sha512", 2, 2, call_hmac_sha512 },
-	{ "crypto.hmac.equal", 2, 2, call_hmac_equal },
-	{ NULL, 0, 0, NULL }
+	{ "crypto.md5", 1, 1, call_md5, false },
+	{ "crypto.sha1", 1, 1, call_sha1, false },
+	{ "crypto.sha256", 1, 1, call_sha256, false },
+	{ "crypto.hmac.md5", 2, 2, call_hmac_md5, false },
+	{ "crypto.hmac.sha1", 2, 2, call_hmac_sha1, false },
+	{ "crypto.hmac.sha256", 2, 2, call_hmac_sha256, false },
+	{ "crypto.hmac.sha512", 2, 2, call_hmac_sha512, false },
+	{ "crypto.hmac.equal", 2, 2, call_hmac_equal, false },
+	{ NULL, 0, 0, NULL, false }
 };

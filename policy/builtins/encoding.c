@@ -376,21 +376,21 @@ call_json_is_valid(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_encoding[] = {
-	{ "base64.encode", 1, 1, call_base64_encode },
-	{ "base64.decode", 1, 1, call_base64_decode },
-	{ "base64.is_valid", 1, 1, call_base64_is_valid },
-	{ "base64url.encode", 1, 1, call_base64url_encode },
-	{ "base64url.encode_no_pad", 1, 1, call_base64url_encode_no_pad },
-	{ "base64url.decode", 1, 1, call_base64url_decode },
-	{ "hex.encode", 1, 1, call_hex_encode },
-	{ "hex.decode", 1, 1, call_hex_decode },
-	{ "urlquery.encode", 1, 1, call_query_encode },
-	{ "urlquery.decode", 1, 1, call_query_decode },
-	{ "urlquery.encode_object", 1, 1, call_query_encode_object },
-	{ "urlquery.decode_object", 1, 1, call_query_decode_object },
-	{ "json.marshal", 1, 1, call_json_marshal },
-	{ "json.marshal_with_options", 2, 2, call_json_marshal_with_options },
-	{ "json.unmarshal", 1, 1, call_json_unmarshal },
-	{ "json.is_valid", 1, 1, call_json_is_valid },
-	{ NULL, 0, 0, NULL }
+	{ "base64.encode", 1, 1, call_base64_encode, false },
+	{ "base64.decode", 1, 1, call_base64_decode, false },
+	{ "base64.is_valid", 1, 1, call_base64_is_valid, false },
+	{ "base64url.encode", 1, 1, call_base64url_encode, false },
+	{ "base64url.encode_no_pad", 1, 1, call_base64url_encode_no_pad, false },
+	{ "base64url.decode", 1, 1, call_base64url_decode, false },
+	{ "hex.encode", 1, 1, call_hex_encode, false },
+	{ "hex.decode", 1, 1, call_hex_decode, false },
+	{ "urlquery.encode", 1, 1, call_query_encode, false },
+	{ "urlquery.decode", 1, 1, call_query_decode, false },
+	{ "urlquery.encode_object", 1, 1, call_query_encode_object, false },
+	{ "urlquery.decode_object", 1, 1, call_query_decode_object, false },
+	{ "json.marshal", 1, 1, call_json_marshal, false },
+	{ "json.marshal_with_options", 2, 2, call_json_marshal_with_options, false },
+	{ "json.unmarshal", 1, 1, call_json_unmarshal, false },
+	{ "json.is_valid", 1, 1, call_json_is_valid, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -92,7 +92,7 @@ call_quote_meta(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_glob[] = {
-	{ "glob.match", 3, 3, call_match },
-	{ "glob.quote_meta", 1, 1, call_quote_meta },
-	{ NULL, 0, 0, NULL }
+	{ "glob.match", 3, 3, call_match, false },
+	{ "glob.quote_meta", 1, 1, call_quote_meta, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -159,8 +159,8 @@ call_reachable_paths(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_graph[] = {
-	{ "walk", 1, 1, call_walk },
-	{ "graph.reachable", 2, 2, call_reachable },
-	{ "graph.reachable_paths", 2, 2, call_reachable_paths },
-	{ NULL, 0, 0, NULL }
+	{ "walk", 1, 1, call_walk, false },
+	{ "graph.reachable", 2, 2, call_reachable, false },
+	{ "graph.reachable_paths", 2, 2, call_reachable_paths, false },
+	{ NULL, 0, 0, NULL, false }
 };

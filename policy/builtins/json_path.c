@@ -403,8 +403,8 @@ call_patch(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_json[] = {
-	{ "json.filter", 2, 2, call_filter },
-	{ "json.remove", 2, 2, call_remove },
-	{ "json.patch", 2, 2, call_patch },
-	{ NULL, 0, 0, NULL }
+	{ "json.filter", 2, 2, call_filter, false },
+	{ "json.remove", 2, 2, call_remove, false },
+	{ "json.patch", 2, 2, call_patch, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -371,12 +371,12 @@ call_merge(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_net[] = {
-	{ "net.cidr_contains", 2, 2, cidr_contains },
-	{ "net.cidr_overlap", 2, 2, cidr_contains },
-	{ "net.cidr_intersects", 2, 2, call_intersects },
-	{ "net.cidr_contains_matches", 2, 2, call_contains_matches },
-	{ "net.cidr_expand", 1, 1, call_expand },
-	{ "net.cidr_merge", 1, 1, call_merge },
-	{ "net.cidr_is_valid", 1, 1, call_is_valid },
-	{ NULL, 0, 0, NULL }
+	{ "net.cidr_contains", 2, 2, cidr_contains, false },
+	{ "net.cidr_overlap", 2, 2, cidr_contains, false },
+	{ "net.cidr_intersects", 2, 2, call_intersects, false },
+	{ "net.cidr_contains_matches", 2, 2, call_contains_matches, false },
+	{ "net.cidr_expand", 1, 1, call_expand, false },
+	{ "net.cidr_merge", 1, 1, call_merge, false },
+	{ "net.cidr_is_valid", 1, 1, call_is_valid, false },
+	{ NULL, 0, 0, NULL, false }
 };

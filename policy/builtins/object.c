@@ -245,12 +245,12 @@ call_subset(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_object[] = {
-	{ "object.get", 3, 3, call_get },
-	{ "object.keys", 1, 1, call_keys },
-	{ "object.remove", 2, 2, call_remove },
-	{ "object.filter", 2, 2, call_filter },
-	{ "object.union", 2, 2, call_union },
-	{ "object.union_n", 1, 1, call_union_n },
-	{ "object.subset", 2, 2, call_subset },
-	{ NULL, 0, 0, NULL }
+	{ "object.get", 3, 3, call_get, false },
+	{ "object.keys", 1, 1, call_keys, false },
+	{ "object.remove", 2, 2, call_remove, false },
+	{ "object.filter", 2, 2, call_filter, false },
+	{ "object.union", 2, 2, call_union, false },
+	{ "object.union_n", 1, 1, call_union_n, false },
+	{ "object.subset", 2, 2, call_subset, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -346,14 +346,14 @@ call_globs_match(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_regex[] = {
-	{ "regex.is_valid", 1, 1, call_is_valid },
-	{ "regex.match", 2, 2, call_match },
-	{ "re_match", 2, 2, call_match },
-	{ "regex.find_n", 3, 3, call_find_n },
-	{ "regex.find_all_string_submatch_n", 3, 3, call_find_submatch_n },
-	{ "regex.split", 2, 2, call_split },
-	{ "regex.replace", 3, 3, call_replace },
-	{ "regex.template_match", 4, 4, call_template_match },
-	{ "regex.globs_match", 2, 2, call_globs_match },
-	{ NULL, 0, 0, NULL }
+	{ "regex.is_valid", 1, 1, call_is_valid, false },
+	{ "regex.match", 2, 2, call_match, false },
+	{ "re_match", 2, 2, call_match, false },
+	{ "regex.find_n", 3, 3, call_find_n, false },
+	{ "regex.find_all_string_submatch_n", 3, 3, call_find_submatch_n, false },
+	{ "regex.split", 2, 2, call_split, false },
+	{ "regex.replace", 3, 3, call_replace, false },
+	{ "regex.template_match", 4, 4, call_template_match, false },
+	{ "regex.globs_match", 2, 2, call_globs_match, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -102,9 +102,9 @@ call_union(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_set[] = {
-	{ "and", 2, 2, call_and },
-	{ "or", 2, 2, call_or },
-	{ "intersection", 1, 1, call_intersection },
-	{ "union", 1, 1, call_union },
-	{ NULL, 0, 0, NULL }
+	{ "and", 2, 2, call_and, false },
+	{ "or", 2, 2, call_or, false },
+	{ "intersection", 1, 1, call_intersection, false },
+	{ "union", 1, 1, call_union, false },
+	{ NULL, 0, 0, NULL, false }
 };

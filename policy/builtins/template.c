@@ -44,6 +44,6 @@ call_template_string(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_template[] = {
-	{ "internal.template_string", 1, 1, call_template_string },
-	{ NULL, 0, 0, NULL }
+	{ "internal.template_string", 1, 1, call_template_string, false },
+	{ NULL, 0, 0, NULL, false }
 };

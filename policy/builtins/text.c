@@ -510,9 +510,9 @@ call_format_int(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_text[] = {
-	{ "upper", 1, 1, call_upper },
-	{ "lower", 1, 1, call_lower },
-	{ "sprintf", 2, 2, call_sprintf },
-	{ "format_int", 2, 2, call_format_int },
-	{ NULL, 0, 0, NULL }
+	{ "upper", 1, 1, call_upper, false },
+	{ "lower", 1, 1, call_lower, false },
+	{ "sprintf", 2, 2, call_sprintf, false },
+	{ "format_int", 2, 2, call_format_int, false },
+	{ NULL, 0, 0, NULL, false }
 };

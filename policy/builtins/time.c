@@ -332,15 +332,15 @@ call_diff(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_time[] = {
-	{ "time.now_ns", 0, 0, call_now_ns },
-	{ "time.date", 1, 1, call_date },
-	{ "time.clock", 1, 1, call_clock },
-	{ "time.weekday", 1, 1, call_weekday },
-	{ "time.format", 1, 1, call_format },
-	{ "time.parse_ns", 2, 2, call_parse_ns },
-	{ "time.parse_rfc3339_ns", 1, 1, call_parse_rfc3339_ns },
-	{ "time.parse_duration_ns", 1, 1, call_parse_duration_ns },
-	{ "time.add_date", 4, 4, call_add_date },
-	{ "time.diff", 2, 2, call_diff },
-	{ NULL, 0, 0, NULL }
+	{ "time.now_ns", 0, 0, call_now_ns, true },
+	{ "time.date", 1, 1, call_date, false },
+	{ "time.clock", 1, 1, call_clock, false },
+	{ "time.weekday", 1, 1, call_weekday, false },
+	{ "time.format", 1, 1, call_format, false },
+	{ "time.parse_ns", 2, 2, call_parse_ns, false },
+	{ "time.parse_rfc3339_ns", 1, 1, call_parse_rfc3339_ns, false },
+	{ "time.parse_duration_ns", 1, 1, call_parse_duration_ns, false },
+	{ "time.add_date", 4, 4, call_add_date, false },
+	{ "time.diff", 2, 2, call_diff, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -99,14 +99,14 @@ call_to_number(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_type[] = {
-	{ "is_number", 1, 1, call_is_number },
-	{ "is_string", 1, 1, call_is_string },
-	{ "is_boolean", 1, 1, call_is_boolean },
-	{ "is_array", 1, 1, call_is_array },
-	{ "is_object", 1, 1, call_is_object },
-	{ "is_set", 1, 1, call_is_set },
-	{ "is_null", 1, 1, call_is_null },
-	{ "type_name", 1, 1, call_type_name },
-	{ "to_number", 1, 1, call_to_number },
-	{ NULL, 0, 0, NULL }
+	{ "is_number", 1, 1, call_is_number, false },
+	{ "is_string", 1, 1, call_is_string, false },
+	{ "is_boolean", 1, 1, call_is_boolean, false },
+	{ "is_array", 1, 1, call_is_array, false },
+	{ "is_object", 1, 1, call_is_object, false },
+	{ "is_set", 1, 1, call_is_set, false },
+	{ "is_null", 1, 1, call_is_null, false },
+	{ "type_name", 1, 1, call_type_name, false },
+	{ "to_number", 1, 1, call_to_number, false },
+	{ NULL, 0, 0, NULL, false }
 };

@@ -495,10 +495,10 @@ call_uuid_parse(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_units[] = {
-	{ "units.parse", 1, 1, call_parse },
-	{ "units.parse_bytes", 1, 1, call_parse_bytes },
-	{ "semver.compare", 2, 2, call_semver_compare },
-	{ "semver.is_valid", 1, 1, call_semver_is_valid },
-	{ "uuid.parse", 1, 1, call_uuid_parse },
-	{ NULL, 0, 0, NULL }
+	{ "units.parse", 1, 1, call_parse, false },
+	{ "units.parse_bytes", 1, 1, call_parse_bytes, false },
+	{ "semver.compare", 2, 2, call_semver_compare, false },
+	{ "semver.is_valid", 1, 1, call_semver_is_valid, false },
+	{ "uuid.parse", 1, 1, call_uuid_parse, false },
+	{ NULL, 0, 0, NULL, false }
 };

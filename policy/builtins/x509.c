@@ -462,10 +462,10 @@ call_parse_keypair(struct eval *eval, const struct value *const *args)
 }
 
 const struct builtin builtins_x509[] = {
-	{ "crypto.x509.parse_certificates", 1, 1, call_parse_certificates },
+	{ "crypto.x509.parse_certificates", 1, 1, call_parse_certificates, false },
 	{ "crypto.x509.parse_and_verify_certificates", 1, 1,
-	    call_verify_certificates },
-	{ "crypto.x509.parse_certificate_request", 1, 1, call_parse_request },
-	{ "crypto.x509.parse_keypair", 1, 1, call_parse_keypair },
-	{ NULL, 0, 0, NULL }
+	    call_verify_certificates, true },
+	{ "crypto.x509.parse_certificate_request", 1, 1, call_parse_request, false },
+	{ "crypto.x509.parse_keypair", 1, 1, call_parse_keypair, false },
+	{ NULL, 0, 0, NULL, false }
 };

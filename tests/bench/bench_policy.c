@@ -1,0 +1,323 @@
+/*
+ * Decisions per pack and number of bindings, in microseconds: from a filled
+ * struct policy_input to a struct policy_decision.  Where opa is installed the
+ * same pack, data and inputs go to its server over a Unix socket in the same
+ * run, and the ratio is printed.
+ *
+ *	bench_policy [PACK-DIR]		default: the pack in the binary
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policy/policy.h"
+
+#define S(text) { (text), sizeof(text) - 1 }
+#define ROUNDS 10000
+#define OPA_ROUNDS 2000
+
+static char dir[64];
+
+static double
+now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct percentiles {
+	double p50, p95, p99;
+};
+
+static struct percentiles
+percentiles(double *us, size_t n)
+{
+	qsort(us, n, sizeof(*us), by_value);
+	return (struct percentiles){ us[n / 2], us[n * 95 / 100],
+	    us[n * 99 / 100] };
+}
+
+static void
+write_data(unsigned n)
+{
+	char path[128];
+	FILE *f;
+	unsigned i;
+
+	snprintf(path, sizeof(path), "%s/pack/data.json", dir);
+	if ((f = fopen(path, "w")) == NULL)
+		exit(2);
+	fputs("{\"bindings\": {", f);
+	for (i = 0; i < n; i++)
+		fprintf(f, "%s\"b%06u\": {\"secret\": \"s%u\", \"scheme\": "
+		    "\"https\", \"hosts\": [\"h%u.example.com\"], \"port\": "
+		    "443, \"allow\": [\"GET /repos/**\", \"POST "
+		    "/repos/*/*/issues\", \"PUT /v1/{a,b}/[a-z]*\"], "
+		    "\"limits\": {\"requests\": 100}}", i > 0 ? ",\n" : "",
+		    i, i, i);
+	fputs("}, \"egress\": {\"allow\": [\"*.debian.example:443\"]}, "
+	    "\"limits\": {\"requests\": 1000000, \"bytes_out\": 100000000, "
+	    "\"wall_ms\": 3600000}, \"grant\": {\"ttl_s\": 300, \"uses\": 1}}"
+	    "\n", f);
+	fclose(f);
+}
+
+static char binding[16], host[32], secret[16];
+
+/* Every tenth is refused. */
+static struct policy_input
+input_of(unsigned i, unsigned n)
+{
+	unsigned at = (unsigned)((i * 2654435761u) % n);
+	struct policy_input in = {
+		.now_ns = 1767225600000000000,
+		.run = { S("run-0123456789abcdef"), S("alice@example.com"),
+		    { NULL, 0 }, 1767225500000000000 },
+		.agent = { S("agent"), S("1.0") },
+		.caller = { 1000, 4242, S("/usr/bin/curl"),
+		    S("/user.slice/user-1000.slice") },
+		.action = { .kind = S("http"), .verb = S("POST") },
+		.target = { S("https"), { NULL, 0 },
+		    S("/repos/owner/project/issues"), { NULL, 0 },
+		    { NULL, 0 }, 443 },
+		.secret = { { NULL, 0 }, { NULL, 0 }, 3 },
+		.grant = { S("grant-0123456789"), 1 },
+		.budget = { 17, 4096, 0, 2500 },
+		.limits = { 100000, -1, -1, -1 },
+		.adapter = S("proxy"),
+	};
+
+	in.secret.binding.p = binding;
+	in.secret.binding.n = (size_t)snprintf(binding, sizeof(binding),
+	    "b%06u", at);
+	in.target.host.p = host;
+	in.target.host.n = (size_t)snprintf(host, sizeof(host),
+	    "h%u.example.com", at);
+	in.secret.name.p = secret;
+	in.secret.name.n = (size_t)snprintf(secret, sizeof(secret), "s%u", at);
+	if (i % 10 == 9)
+		in.action.verb = (struct policy_str)S("DELETE");
+	return in;
+}
+
+static struct percentiles
+run_ours(const struct policy_pack *pack, unsigned n)
+{
+	static double us[ROUNDS];
+	struct policy_scratch *scratch = policy_scratch_new();
+	struct policy_decision out;
+	unsigned i, allowed = 0;
+
+	for (i = 0; i < ROUNDS + 1000; i++) {
+		struct policy_input in = input_of(i, n);
+		double start = now_us();
+
+		policy_decide(pack, scratch, &in, &out);
+		if (i >= 1000)
+			us[i - 1000] = now_us() - start;
+		allowed += out.verdict == POLICY_ALLOW;
+	}
+	if (allowed != (ROUNDS + 1000) / 10 * 9)
+		fprintf(stderr, "unexpected: %u allowed; last %s: %s\n",
+		    allowed, out.rule, out.reason);
+	policy_scratch_free(scratch);
+	return percentiles(us, ROUNDS);
+}
+
+/* --- OPA over its socket ---------------------------------------------- */
+
+static pid_t
+opa_start(const char *socket_path)
+{
+	char address[128], pack[96], *opa = getenv("OPA");
+	pid_t pid;
+	int fd;
+
+	snprintf(address, sizeof(address), "unix://%s", socket_path);
+	snprintf(pack, sizeof(pack), "%s/opa", dir);
+	if ((pid = fork()) != 0)
+		return pid;
+	if ((fd = open("/dev/null", O_WRONLY)) >= 0) {
+		dup2(fd, 1);
+		dup2(fd, 2);
+	}
+	execlp(opa != NULL ? opa : "opa", "opa", "run", "--server",
+	    "--addr", address, "--log-level", "error", pack, (char *)NULL);
+	_exit(127);
+}
+
+static int
+opa_connect(const char *path, pid_t pid)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd, i, status;
+
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
+	for (i = 0; i < 200; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return -1;
+		if ((fd = socket(AF_UNIX, SOCK_STREAM, 0)) < 0)
+			return -1;
+		if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0)
+			return fd;
+		close(fd);
+		nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+	}
+	return -1;
+}
+
+static bool
+opa_ask(int fd, const char *body, size_t len)
+{
+	char head[256], answer[8192], *end, *length;
+	size_t have = 0, want = SIZE_MAX;
+	ssize_t n;
+	int h;
+
+	h = snprintf(head, sizeof(head), "POST /v1/data/countersign/decision "
+	    "HTTP/1.1\r\nHost: opa\r\nContent-Type: application/json\r\n"
+	    "Content-Length: %zu\r\n\r\n", len);
+	if (write(fd, head, (size_t)h) != h ||
+	    write(fd, body, len) != (ssize_t)len)
+		return false;
+	while (have < want) {
+		n = read(fd, answer + have, sizeof(answer) - 1 - have);
+		if (n <= 0)
+			return false;
+		have += (size_t)n;
+		answer[have] = '\0';
+		if (want == SIZE_MAX && (end = strstr(answer, "\r\n\r\n")) !=
+		    NULL && (length = strcasestr(answer, "content-length:")) !=
+		    NULL)
+			want = (size_t)(end + 4 - answer) +
+			    strtoul(length + 15, NULL, 10);
+	}
+	return strstr(answer, "\"decision\"") != NULL;
+}
+
+static bool
+run_opa(unsigned n, struct percentiles *out)
+{
+	static double us[OPA_ROUNDS];
+	char path[96], body[4096];
+	pid_t pid;
+	bool ok = false;
+	int fd;
+	unsigned i;
+
+	snprintf(path, sizeof(path), "%s/opa.sock", dir);
+	unlink(path);
+	pid = opa_start(path);
+	if (pid <= 0 || (fd = opa_connect(path, pid)) < 0)
+		goto out;
+	for (i = 0; i < OPA_ROUNDS + 500; i++) {
+		struct policy_input in = input_of(i, n);
+		double start = now_us();
+		int len = snprintf(body, sizeof(body), "{\"input\":");
+
+		len += policy_input_json(&in, body + len,
+		    sizeof(body) - (size_t)len - 2);
+		body[len++] = '}';
+		if (!opa_ask(fd, body, (size_t)len))
+			break;
+		if (i >= 500)
+			us[i - 500] = now_us() - start;
+	}
+	ok = i == OPA_ROUNDS + 500;
+	close(fd);
+	if (ok)
+		*out = percentiles(us, OPA_ROUNDS);
+ out:
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return ok;
+}
+
+/* --- main ------------------------------------------------------------- */
+
+static void
+shell(const char *format, const char *a, const char *b)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "%s '%s' '%s'", format, a, b);
+	if (system(command) != 0)
+		exit(2);
+}
+
+static void
+bench(unsigned n, bool with_opa)
+{
+	struct percentiles ours, opa;
+	struct policy_pack *pack;
+	char path[96], opa_dir[96], err[512];
+	double start;
+
+	write_data(n);
+	snprintf(path, sizeof(path), "%s/pack", dir);
+	start = now_us();
+	if ((pack = policy_pack_load(path, err, sizeof(err))) == NULL) {
+		fprintf(stderr, "%s\n", err);
+		exit(2);
+	}
+	printf("%6u bindings: load %.0f ms\n", n, (now_us() - start) / 1e3);
+	ours = run_ours(pack, n);
+	printf("%6u bindings: p50 %.1f  p95 %.1f  p99 %.1f us\n", n, ours.p50,
+	    ours.p95, ours.p99);
+	policy_pack_unref(pack);
+	if (!with_opa)
+		return;
+	snprintf(opa_dir, sizeof(opa_dir), "%s/opa", dir);
+	shell("rm -rf", opa_dir, opa_dir);
+	shell("cp -r", path, opa_dir);
+	snprintf(path, sizeof(path), "%s/opa/plan.json", dir);
+	unlink(path);
+	if (run_opa(n, &opa))
+		printf("%6u bindings: opa p50 %.1f  p95 %.1f  p99 %.1f us; "
+		    "ratio p50 %.0f  p99 %.0f\n", n, opa.p50, opa.p95,
+		    opa.p99, opa.p50 / ours.p50, opa.p99 / ours.p99);
+	else
+		printf("%6u bindings: opa not run (not installed, or did not "
+		    "answer)\n", n);
+}
+
+int
+main(int argc, char **argv)
+{
+	char path[96], err[256];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	snprintf(dir, sizeof(dir), "/tmp/bench_policy.XXXXXX");
+	if (mkdtemp(dir) == NULL)
+		return 2;
+	snprintf(path, sizeof(path), "%s/pack", dir);
+	if (argc > 1)
+		shell("cp -r", argv[1], path);
+	else if (policy_default_pack_write(path, err, sizeof(err)) != 0)
+		return 2;
+	bench(10, false);
+	bench(1000, true);
+	bench(100000, false);
+	shell("rm -rf", dir, dir);
+	return 0;
+}
