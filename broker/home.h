@@ -6,6 +6,7 @@
  *   vault/store      the encrypted store; a directory of its own, so that the
  *                    broker may replace it and write nothing else
  *   pack/            the policy pack in force (directory bundle)
+ *   packs/<64 hex>/  every pack that decided something, by digest
  *   ledger/          the recorder's: lock, records-*.jsonl, checkpoint, checkpoints, log.vkey, seed
  *   runs/<id>/       one run's evidence bundle
  *   run/             daemon.json (pid, ports, version), operator.sock, agent.sock

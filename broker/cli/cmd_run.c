@@ -2,6 +2,7 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/node_proxy.h"
+#include "cli/packs.h"
 #include "cli/run_child.h"
 #include "cli/run_close.h"
 #include "cli/run_env.h"
@@ -48,6 +49,7 @@ const char cmd_run_details[] =
 
 struct session {
 	const struct opts *opts;
+	json_t *budget;			/* NULL: no limits of this run's own */
 	struct client_reply run;	/* POST /v1/runs */
 	struct run_env env;
 	struct run_hide_plan *hide;
@@ -58,8 +60,9 @@ struct session {
 
 /* --- opening --------------------------------------------------------- */
 
+/* The budget's members in *out (NULL: none given); -1 with a message. */
 static int
-budget(struct session *session, json_t *body)
+budget(struct session *session, json_t **out)
 {
 	static const struct { const char *opt, *member; long long factor; }
 	    table[] = {
@@ -68,7 +71,6 @@ budget(struct session *session, json_t *body)
 		{ "budget-cost", "cost", 1 },
 		{ "budget-time", "wall_ms", 1000 },
 	};
-	json_t *out = json_object();
 	long long value;
 	size_t i;
 
@@ -76,16 +78,13 @@ budget(struct session *session, json_t *body)
 		if (opt_value(session->opts, table[i].opt) == NULL)
 			continue;
 		if (opt_number(session->opts, table[i].opt, 0, 1000000000000LL,
-		    &value, session->err, sizeof(session->err)) != 0) {
-			json_decref(out);
+		    &value, session->err, sizeof(session->err)) != 0)
 			return -1;
-		}
-		json_object_set_new(out, table[i].member,
+		if (*out == NULL)
+			*out = json_object();
+		json_object_set_new(*out, table[i].member,
 		    json_integer(value * table[i].factor));
 	}
-	if (json_object_size(out) > 0)
-		return json_object_set_new(body, "budget", out);
-	json_decref(out);
 	return 0;
 }
 
@@ -106,8 +105,7 @@ who(struct session *session)
 		slash = strrchr(session->opts->rest[0], '/');
 		agent = slash != NULL ? slash + 1 : session->opts->rest[0];
 	}
-	json_object_set_new(body, "agent", json_pack("{s:s, s:s}", "name",
-	    agent, "version", ""));
+	json_object_set_new(body, "agent", json_pack("{s:s}", "name", agent));
 	return body;
 }
 
@@ -117,10 +115,8 @@ open_run(struct session *session)
 	json_t *body = who(session);
 	enum client_result result;
 
-	if (budget(session, body) != 0) {
-		json_decref(body);
-		return cli_usage("%s", session->err);
-	}
+	if (session->budget != NULL)
+		json_object_set(body, "budget", session->budget);
 	result = client_operator("POST", "/v1/runs", body, &session->run);
 	json_decref(body);
 	if (result == CLIENT_OK && session->run.json != NULL)
@@ -201,6 +197,9 @@ prepare(struct session *session)
 	char path[PATH_MAX];
 	ssize_t len;
 
+	if (packs_keep(session->err, sizeof(session->err)) != 0)
+		cli_err("the policy pack was not kept for the evidence: %s",
+		    session->err);
 	len = readlink("/proc/self/exe", session->self, sizeof(session->self) - 1);
 	if (len <= 0) {
 		cli_err("/proc/self/exe: %s", strerror(errno));
@@ -292,6 +291,7 @@ give_up(struct session *session)
 static void
 finish(struct session *session)
 {
+	json_decref(session->budget);
 	run_env_free(&session->env);
 	run_hide_release(session->hide);
 	client_reply_release(&session->run);
@@ -308,6 +308,8 @@ cmd_run(const struct opts *opts)
 	session.opts = opts;
 	if (opts->n_rest == 0)
 		return cli_usage("a COMMAND is wanted: countersign run -- COMMAND");
+	if (budget(&session, &session.budget) != 0)
+		return cli_usage("%s", session.err);
 	if (cli_need_home() != 0)
 		return CLI_NO_RUN;
 	/* This process may use the operators' socket: the command must not be

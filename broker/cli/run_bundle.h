@@ -5,9 +5,9 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* closed is the answer to DELETE /v1/runs/{id}.  0 and the directory in path,
- * or -1 and why is said. */
-int run_bundle_write(const json_t *closed, char *path, size_t cap);
+/* run is the answer to POST /v1/runs, and closed by now.  0 and the directory in
+ * path, or -1 and why is said. */
+int run_bundle_write(const json_t *run, char *path, size_t cap);
 
 /* The newest run's directory; 0, or -1 where there is none. */
 int run_bundle_last(char *path, size_t cap);

@@ -139,7 +139,7 @@ run_close(const struct run_close *close)
 		cli_err("the run could not be closed:");
 		(void)client_fail(result, &reply);
 	} else {
-		rc = run_bundle_write(reply.json, bundle, sizeof(bundle));
+		rc = run_bundle_write(close->run, bundle, sizeof(bundle));
 		run_reasons_read(&reasons, bundle, client_str(reply.json, "id"));
 		if (close->json)
 			print_json(close, reply.json, &reasons,

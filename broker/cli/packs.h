@@ -1,0 +1,29 @@
+/*
+ * HOME/packs/<64 hex>: every policy pack that decided something, kept by its
+ * digest, so that a run's evidence can hold the rules it was decided by.
+ */
+#ifndef BROKER_CLI_PACKS_H
+#define BROKER_CLI_PACKS_H
+
+#include "policy/policy.h"
+
+#include <stddef.h>
+#include <time.h>
+
+#define PACKS_HEX_LEN 64
+
+/* Keep a copy of HOME/pack as it is now, if there is none of that digest.
+ * 0, or -1 with a message. */
+int packs_keep(char *err, size_t err_len);
+
+struct packs_kept {
+	char digest[POLICY_DIGEST_LEN + 1];	/* "sha256:<64 hex>" */
+	char dir[4096];
+};
+
+/* The packs that a run may have been decided by: the one named, and those kept
+ * since.  How many of at most max; *out is to be freed. */
+size_t packs_since(const char *digest, time_t since, size_t max,
+    struct packs_kept **out);
+
+#endif
