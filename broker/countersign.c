@@ -83,6 +83,9 @@ static const struct cli_command table[] = {
 	  .details = "Prints the grant's token, to be sent where the credential would go.\n"
 	  "ACTION is http:METHOD, git:fetch or git:push; TARGET an absolute URL." },
 	{ .name = "policy", .sub = policy_table, .summary = "Work on the policy" },
+	{ .name = "verify", .operands = "[BUNDLE]", .raw = true,
+	  .run_raw = cmd_verify,
+	  .summary = "Verify a run's evidence, by default the last one's" },
 	{ .name = "ledger", .operands = "[tail]", .opts = cmd_ledger_opts,
 	  .run = cmd_ledger, .summary = "Show the last records" },
 	{ .name = "start", .operands = "", .run = cmd_start,

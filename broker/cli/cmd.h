@@ -31,6 +31,8 @@ int cmd_reload(const struct opts *opts);
 extern const struct opt cmd_ledger_opts[];
 int cmd_ledger(const struct opts *opts);
 
+int cmd_verify(int argc, char **argv);
+
 /* Prints the completion of the table that countersign.c was built with. */
 void cmd_completion_table(const struct cli_command *table);
 int cmd_completion(const struct opts *opts);

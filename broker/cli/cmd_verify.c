@@ -1,0 +1,176 @@
+/* countersign verify: the auditor's verifier with this home's defaults: the
+ * last run's evidence, the pinned key, and the vault's secrets to scan for. */
+#include "ask.h"
+#include "cli/cmd.h"
+#include "cli/run_bundle.h"
+#include "conf.h"
+#include "daemon/harden.h"
+#include "ledger/verify_main.h"
+#include "vault/master.h"
+#include "vault/vault_file.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#define VERSIONS_MAX 4096	/* of all secrets, looked for in the files */
+
+struct versions {
+	struct { char name[VAULT_NAME_MAX + 1]; uint32_t version; } one[VERSIONS_MAX];
+	size_t n;
+	bool more;
+};
+
+/* Every version that is still there: an old one is a secret too.  They are
+ * fetched afterwards: the vault is locked while it lists. */
+static void
+note_one(void *arg, const struct vault_entry *entry)
+{
+	struct versions *versions = arg;
+
+	if (entry->revoked_s != 0)
+		return;
+	if (versions->n == VERSIONS_MAX) {
+		versions->more = true;
+		return;
+	}
+	snprintf(versions->one[versions->n].name, VAULT_NAME_MAX + 1, "%s",
+	    entry->name);
+	versions->one[versions->n++].version = entry->version;
+}
+
+static int
+give_one(struct vault *vault, struct scanner *scanner, const char *name,
+    uint32_t version, char *err, size_t err_len)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	struct secret *secret = NULL;
+	struct slice bytes;
+	uint32_t got;
+	int rc;
+
+	if (vault_get(vault, name, version, &secret, &got, &why) != VAULT_OK) {
+		snprintf(err, err_len, "%s: %s", name, why.text);
+		return -1;
+	}
+	bytes = secret_bytes(secret);
+	rc = scanner_add_secret(scanner, name, (const uint8_t *)bytes.p, bytes.n);
+	if (rc != 0)
+		snprintf(err, err_len, "out of memory");
+	secret_unref(secret);
+	return rc;
+}
+
+static int
+give_all(struct vault *vault, struct scanner *scanner, char *err,
+    size_t err_len)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	struct versions *versions = calloc(1, sizeof(*versions));
+	size_t i;
+	int rc = 0;
+
+	if (versions == NULL) {
+		snprintf(err, err_len, "out of memory");
+		return -1;
+	}
+	if (vault_list(vault, note_one, versions, &why) != VAULT_OK ||
+	    versions->more) {
+		snprintf(err, err_len, "%s", versions->more ?
+		    "the vault holds too many versions" : why.text);
+		rc = -1;
+	}
+	for (i = 0; rc == 0 && i < versions->n; i++)
+		rc = give_one(vault, scanner, versions->one[i].name,
+		    versions->one[i].version, err, err_len);
+	free(versions);
+	return rc;
+}
+
+static struct secret *
+stored_passphrase(char *err, size_t err_len)
+{
+	struct ask_passphrase from = { .fd = -1 };
+	struct secret *passphrase = NULL;
+	struct conf conf;
+	char path[PATH_MAX];
+
+	cli_home_path("config.json", path, sizeof(path));
+	if (conf_load(path, &conf, err, err_len) != 0)
+		return NULL;
+	from.conf_file = conf.passphrase_file;
+	if (ask_passphrase_stored(NULL, conf.passphrase_file))
+		passphrase = ask_passphrase(&from, err, err_len);
+	else
+		snprintf(err, err_len, "no passphrase was given "
+		    "($COUNTERSIGN_PASSPHRASE_FILE)");
+	conf_free(&conf);
+	return passphrase;
+}
+
+static struct vault *
+open_vault(char *err, size_t err_len)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	struct secret *passphrase = stored_passphrase(err, err_len);
+	struct master *master = NULL;
+	struct vault *vault = NULL;
+	uint8_t *key = sodium_malloc(MASTER_KEY_LEN);
+	char path[PATH_MAX];
+	struct slice bytes;
+
+	if (passphrase == NULL || key == NULL)
+		goto out;
+	bytes = secret_bytes(passphrase);
+	cli_home_path("master.json", path, sizeof(path));
+	if (master_open(path, bytes.p, bytes.n, &master, &why) == VAULT_OK) {
+		master_key(master, "vault", key);
+		cli_home_path("vault/store", path, sizeof(path));
+		if (vault_file_open(path, key, &vault, &why) != VAULT_OK)
+			vault = NULL;
+	}
+	if (vault == NULL)
+		snprintf(err, err_len, "%s", why.text);
+out:
+	master_free(master);
+	secret_unref(passphrase);
+	sodium_free(key);
+	return vault;
+}
+
+static int
+give_secrets(void *context, struct scanner *scanner, char *err, size_t err_len)
+{
+	struct vault *vault;
+	bool locked;
+	int rc;
+
+	(void)context;
+	if (harden_process(err, err_len) != 0 ||
+	    harden_memory(true, &locked, err, err_len) != 0 ||
+	    (vault = open_vault(err, err_len)) == NULL)
+		return -1;
+	rc = give_all(vault, scanner, err, err_len);
+	vault_close(vault);
+	return rc;
+}
+
+int
+cmd_verify(int argc, char **argv)
+{
+	char key[PATH_MAX], last[PATH_MAX];
+	struct verify_defaults defaults = { .program = "countersign verify" };
+
+	/* Without a home it is the auditor's program and nothing else. */
+	cli_home_path("ledger/log.vkey", key, sizeof(key));
+	if (access(key, R_OK) == 0) {
+		defaults.key = key;
+		defaults.secrets = give_secrets;
+		if (run_bundle_last(last, sizeof(last)) == 0)
+			defaults.path = last;
+	}
+	return verify_main(argc, argv, &defaults);
+}
