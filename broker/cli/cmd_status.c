@@ -47,7 +47,7 @@ open_runs(const json_t *reply)
 	size_t i, n = 0;
 
 	json_array_foreach(json_is_array(runs) ? runs : reply, i, run)
-		n += json_is_true(json_object_get(run, "open"));
+		n += strcmp(client_str(run, "state"), "open") == 0;
 	return n;
 }
 

@@ -13,6 +13,7 @@
 #include "tls/ca.h"
 #include "vault/vault_choose.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -246,7 +247,7 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
     size_t err_len)
 {
 	char operator_path[PATH_MAX], agent_path[PATH_MAX], cert[PATH_MAX],
-	    bundle[PATH_MAX], checkpoint[PATH_MAX];
+	    bundle[PATH_MAX], checkpoint[PATH_MAX], why[256] = "";
 	struct api_options options = { .gate = daemon->gate,
 	    .ledger = daemon->ledger, .first_port = daemon->conf->workers,
 	    .plane = daemon->plane, .operator_fd = -1, .agent_fd = -1,
@@ -266,9 +267,10 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	if (options.operator_fd == -1)
 		return -1;
 	options.agent_fd = api_listen_unix(agent_path, err, err_len);
-	if (options.agent_fd != -1)
-		options.tcp_fd = api_listen_tcp(&daemon->conf->api,
-		    &options.api_port, err, err_len);
+	if (options.agent_fd != -1 && (options.tcp_fd = api_listen_tcp(
+	    &daemon->conf->api, &options.api_port, why, sizeof(why))) == -1)
+		snprintf(err, err_len, "api, port %u: %s",
+		    ntohs(daemon->conf->api.sin_port), why);
 	if (options.tcp_fd != -1)
 		daemon->api = api_start(&options, err, err_len);
 	if (daemon->api == NULL) {
