@@ -123,7 +123,7 @@ zsh_case(const char *path, const struct cli_command *command)
 	struct opt opts[CLI_OPTS_MAX];
 	size_t i;
 
-	printf("\t'%s') words=(\n", path);
+	printf("\t'%s') offer=(\n", path);
 	if (command->sub != NULL) {
 		zsh_words(command->sub);
 	} else {
@@ -142,19 +142,18 @@ zsh(void)
 {
 	puts("#compdef countersign\n"
 	    "# zsh completion for countersign: made by `countersign completion zsh`\n"
-	    "local path_= word\nlocal -a words_before words\n"
-	    "words_before=(${words[2,CURRENT-1]})\nwords=()\n"
-	    "for word in $words_before; do\n"
+	    "local at= word\nlocal -a offer\n"
+	    "for word in ${words[2,CURRENT-1]}; do\n"
 	    "\tif [[ $word == -- ]]; then _files; return; fi\n"
-	    "\tcase \"$path_ $word\" in");
+	    "\tcase \"$at $word\" in");
 	printf("\t");
 	walk(commands, "", bash_path);
-	puts(")\n\t\tpath_=\"$path_ $word\" ;;\n\tesac\ndone\n"
-	    "case \"$path_\" in\n\t'') words=(");
+	puts(")\n\t\tat=\"$at $word\" ;;\n\tesac\ndone\n"
+	    "case \"$at\" in\n\t'') offer=(");
 	zsh_words(commands);
 	puts("\t\t) ;;");
 	walk(commands, "", zsh_case);
-	puts("esac\n_describe 'countersign' words || _files");
+	puts("esac\n_describe 'countersign' offer || _files");
 }
 
 /* --- fish ------------------------------------------------------------ */

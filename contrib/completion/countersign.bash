@@ -1,0 +1,44 @@
+# bash completion for countersign: made by `countersign completion bash`
+_countersign()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} path= words= i
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
+		case "$path ${COMP_WORDS[i]}" in
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy reload"|" verify"|" ledger"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+			path="$path ${COMP_WORDS[i]}" ;;
+		esac
+	done
+	case "$path" in
+	"") words="init secret bind unbind bindings egress run grant policy verify ledger start status stop credential completion version help --help" ;;
+	" init") words="--passphrase-file --origin --help" ;;
+	" secret") words="put rotate revoke list --help" ;;
+	" secret put") words="--from-stdin --from-file --help" ;;
+	" secret rotate") words="--from-stdin --from-file --help" ;;
+	" secret revoke") words="--version --help" ;;
+	" secret list") words="--json --help" ;;
+	" bind") words="--host --header --basic --query --allow --name --port --http --env --no-env --requests --replace --help" ;;
+	" unbind") words="--help" ;;
+	" bindings") words="--json --help" ;;
+	" egress") words="allow deny list --help" ;;
+	" egress allow") words="--private --help" ;;
+	" egress deny") words="--private --help" ;;
+	" egress list") words="--json --help" ;;
+	" run") words="--budget-requests --budget-bytes --budget-cost --budget-time --agent --principal --keep-env --direct-loopback --no-hide --json --quiet --help" ;;
+	" grant") words="--secret --binding --uses --ttl --show --revoke --json --help" ;;
+	" policy") words="reload --help" ;;
+	" policy reload") words="--help" ;;
+	" verify") words="--help" ;;
+	" ledger") words="--lines --run --type --json --help" ;;
+	" start") words="--help" ;;
+	" status") words="--json --help" ;;
+	" stop") words="--help" ;;
+	" credential") words="git --help" ;;
+	" credential git") words="--help" ;;
+	" completion") words="--help" ;;
+	" version") words="--json --help" ;;
+	" help") words="--help" ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _countersign countersign

@@ -1,0 +1,173 @@
+#compdef countersign
+# zsh completion for countersign: made by `countersign completion zsh`
+local at= word
+local -a offer
+for word in ${words[2,CURRENT-1]}; do
+	if [[ $word == -- ]]; then _files; return; fi
+	case "$at $word" in
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy reload"|" verify"|" ledger"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		at="$at $word" ;;
+	esac
+done
+case "$at" in
+	'') offer=(
+		'init:Make a home\: vault, ledger key, local CA, policy'
+		'secret:Store, rotate, revoke and list secrets'
+		'bind:Say where a secret may go'
+		'unbind:Remove a binding'
+		'bindings:Show the bindings'
+		'egress:Hosts that may be reached without a secret'
+		'run:Run an agent with placeholders, through the broker'
+		'grant:Ask for leave to do one thing (inside a run)'
+		'policy:Work on the policy'
+		'verify:Verify a run'\''s evidence, by default the last one'\''s'
+		'ledger:Show the last records'
+		'start:Start the daemon if none runs'
+		'status:Is the daemon there, and well?'
+		'stop:Stop the daemon in order'
+		'credential:Helpers that programs call for a credential'
+		'completion:Print a shell'\''s completion'
+		'version:Print the version'
+		'help:Show help'
+		'--help:show help'
+		) ;;
+	' init') offer=(
+		'--passphrase-file:read the passphrase from FILE (mode 0600) and note the path in config.json'
+		'--origin:name of the ledger'\''s signing key; default\: HOST/countersign/RANDOM'
+		'--help:show this and exit'
+		) ;;
+	' secret') offer=(
+		'put:Store a new secret in the vault'
+		'rotate:Store a new version, used from the next request on'
+		'revoke:Erase a secret, or one version, and cut what uses it'
+		'list:Names, versions and ages; never values'
+		'--help:show help'
+		) ;;
+	' secret put') offer=(
+		'--from-stdin:read the value from standard input'
+		'--from-file:read the value from FILE'
+		'--help:show this and exit'
+		) ;;
+	' secret rotate') offer=(
+		'--from-stdin:read the value from standard input'
+		'--from-file:read the value from FILE'
+		'--help:show this and exit'
+		) ;;
+	' secret revoke') offer=(
+		'--version:only this version; default\: all of them'
+		'--help:show this and exit'
+		) ;;
+	' secret list') offer=(
+		'--json:print JSON'
+		'--help:show this and exit'
+		) ;;
+	' bind') offer=(
+		'--host:a host that gets it; the first serves /x/ID/ too'
+		'--header:the header field and its value, {} being the secret'
+		'--basic:HTTP Basic with this user name'
+		'--query:a query parameter'
+		'--allow:what may be done\: GET allows HEAD too, * is any method; in the path * is one segment, ** any number'
+		'--name:the binding'\''s name; default\: the secret'\''s'
+		'--port:default\: 443, or 80 with --http'
+		'--http:plain HTTP\: the secret crosses the network unencrypted'
+		'--env:an environment variable that holds the placeholder; default\: by host'
+		'--no-env:no environment variable'
+		'--requests:at most N requests in one run'
+		'--replace:replace a binding of that name'
+		'--help:show this and exit'
+		) ;;
+	' unbind') offer=(
+		'--help:show this and exit'
+		) ;;
+	' bindings') offer=(
+		'--json:print JSON'
+		'--help:show this and exit'
+		) ;;
+	' egress') offer=(
+		'allow:Allow hosts without a binding, or a private address range'
+		'deny:Take such an entry out again'
+		'list:Show the entries'
+		'--help:show help'
+		) ;;
+	' egress allow') offer=(
+		'--private:a private address range that may be dialled, such as 127.0.0.0/8'
+		'--help:show this and exit'
+		) ;;
+	' egress deny') offer=(
+		'--private:a private address range that may be dialled, such as 127.0.0.0/8'
+		'--help:show this and exit'
+		) ;;
+	' egress list') offer=(
+		'--json:print JSON'
+		'--help:show this and exit'
+		) ;;
+	' run') offer=(
+		'--budget-requests:at most N requests'
+		'--budget-bytes:at most N bytes of request bodies'
+		'--budget-cost:at most N units of the policy'\''s cost'
+		'--budget-time:no request after that time'
+		'--agent:what the agent is called in policy and ledger; default\: the command'
+		'--principal:on whose behalf; default\: your user name (the ledger keeps a keyed digest)'
+		'--keep-env:leave this variable although it looks like a credential'
+		'--direct-loopback:let clients reach loopback addresses directly\: neither decided nor recorded'
+		'--no-hide:do not hide countersign'\''s home from the command'
+		'--json:print the summary as JSON, on standard error'
+		'--quiet:print no summary'
+		'--help:show this and exit'
+		) ;;
+	' grant') offer=(
+		'--secret:the secret wanted; default\: that of the one binding for TARGET'
+		'--binding:the binding wanted'
+		'--uses:how often; default\: what the policy says, else once'
+		'--ttl:how long; default\: what the policy says, else 300'
+		'--show:show a grant of this run instead'
+		'--revoke:revoke a grant of this run instead'
+		'--json:print the whole answer as JSON'
+		'--help:show this and exit'
+		) ;;
+	' policy') offer=(
+		'reload:Make a running daemon read the pack again'
+		'--help:show help'
+		) ;;
+	' policy reload') offer=(
+		'--help:show this and exit'
+		) ;;
+	' verify') offer=(
+		'--help:show this and exit'
+		) ;;
+	' ledger') offer=(
+		'--lines:how many records; default 20'
+		'--run:only records of this run'
+		'--type:only records of this type, such as refusal'
+		'--json:print the records as they stand in the ledger'
+		'--help:show this and exit'
+		) ;;
+	' start') offer=(
+		'--help:show this and exit'
+		) ;;
+	' status') offer=(
+		'--json:print JSON'
+		'--help:show this and exit'
+		) ;;
+	' stop') offer=(
+		'--help:show this and exit'
+		) ;;
+	' credential') offer=(
+		'git:git'\''s credential helper'
+		'--help:show help'
+		) ;;
+	' credential git') offer=(
+		'--help:show this and exit'
+		) ;;
+	' completion') offer=(
+		'--help:show this and exit'
+		) ;;
+	' version') offer=(
+		'--json:print JSON'
+		'--help:show this and exit'
+		) ;;
+	' help') offer=(
+		'--help:show this and exit'
+		) ;;
+esac
+_describe 'countersign' offer || _files
