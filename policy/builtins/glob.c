@@ -2,6 +2,7 @@
 
 #include "policy/builtin.h"
 #include "policy/regex/glob.h"
+#include "policy/regex/glob_simple.h"
 #include "policy/utf8.h"
 
 #define DELIMITERS_MAX 32
@@ -42,31 +43,23 @@ delimiters(struct eval *eval, const struct value *v, uint32_t *out,
 	return true;
 }
 
-static bool
-plain(const struct value *pattern)
-{
-	size_t i;
-
-	for (i = 0; i < pattern->str.n; i++)
-		if (strchr("*?[{\\", pattern->str.p[i]) != NULL)
-			return false;
-	return true;
-}
-
 static const struct value *
 call_match(struct eval *eval, const struct value *const *args)
 {
 	struct prog prog = { .arena = eval->arena };
 	uint32_t delims[DELIMITERS_MAX + 1], n;
 	const char *why = NULL;
+	int simple;
 
 	if (!builtin_want(eval, args, 0, VALUE_STRING) ||
 	    !delimiters(eval, args[1], delims, &n) ||
 	    !builtin_want(eval, args, 2, VALUE_STRING))
 		return NULL;
-	if (plain(args[0]))
-		return value_bool(value_compare(eval->arena, args[0],
-		    args[2]) == 0);
+	arena_step(eval->arena, args[2]->str.n / 8);
+	simple = glob_simple(args[0]->str.p, args[0]->str.n, delims, n,
+	    args[2]->str.p, args[2]->str.n);
+	if (simple >= 0)
+		return value_bool(simple > 0);
 	if (!glob_compile(&prog, args[0]->str.p, args[0]->str.n, delims, n,
 	    &why))
 		return eval_error(eval, "%s", why);
