@@ -1,0 +1,54 @@
+/* ["name", argument, ...] as a Rego term: the builtin is called. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/builtin.h"
+#include "policy/term.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void
+run(struct arena *arena, const char *text, size_t len)
+{
+	struct eval eval = { .arena = arena, .strict = true,
+	    .now_ns = 1700000000000000000 };
+	const struct builtin *builtin;
+	const struct value *call, *name, *result;
+	struct buf out = { .arena = arena };
+	char err[200] = "", text_name[64];
+	const char *why;
+
+	call = term_parse(arena, text, len, err, sizeof(err));
+	if (call == NULL || call->kind != VALUE_ARRAY || call->col.n == 0)
+		return;
+	name = call->col.items[0];
+	if (name->kind != VALUE_STRING || name->str.n >= sizeof(text_name))
+		return;
+	memcpy(text_name, name->str.p, name->str.n);
+	text_name[name->str.n] = '\0';
+	builtin = builtin_find(text_name, &why);
+	if (builtin == NULL || call->col.n - 1 < builtin->min_args ||
+	    call->col.n - 1 > builtin->max_args)
+		return;
+	result = builtin->call(&eval, call->col.items + 1);
+	if (result != NULL) {
+		value_to_json(&out, result, 0);
+		value_hash(arena, result);
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct arena arena;
+	jmp_buf here;
+
+	if (arena_init(&arena, 65536, 1 << 24, 500000) != 0)
+		return 0;
+	if (setjmp(here) == 0) {
+		arena.armed = &here;
+		run(&arena, (const char *)data, len);
+	}
+	arena_release(&arena);
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* A plan.json from anywhere: refused with a place, or run to an end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/eval.h"
+#include "policy/plan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void
+run(struct arena *arena, const char *text, size_t len)
+{
+	struct eval eval = { .arena = arena };
+	char err[200] = "";
+	uint32_t i;
+
+	eval.plan = plan_load(arena, text, len, err, sizeof(err));
+	if (eval.plan == NULL) {
+		if (err[0] == '\0')
+			abort();	/* refused without a word */
+		return;
+	}
+	eval.input = value_from_json(arena, "{\"a\":[1,{\"b\":null}]}", 20,
+	    &value_json_strict, err, sizeof(err));
+	eval.data = value_from_json(arena, "{\"x\":{\"y\":[true]}}", 18,
+	    &value_json_strict, err, sizeof(err));
+	value_freeze(arena, eval.data);
+	for (i = 0; i < eval.plan->n_plans && i < 4; i++) {
+		eval.strict = i % 2 == 0;
+		eval_run(&eval, &eval.plan->plans[i]);
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct arena arena;
+	jmp_buf here;
+
+	if (arena_init(&arena, 65536, 1 << 24, 200000) != 0)
+		return 0;
+	if (setjmp(here) == 0) {
+		arena.armed = &here;
+		run(&arena, (const char *)data, len);
+	}
+	arena_release(&arena);
+	return 0;
+}
