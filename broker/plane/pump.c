@@ -36,13 +36,76 @@ frame_chunk(char *room, size_t n)
 	return head_len + n + 2;
 }
 
+/* --- what the redactor holds ------------------------------------------ */
+
+/* Leave out of the n bytes at room what was let through before. */
+static size_t
+without_shown(struct early *early, char *room, size_t n)
+{
+	size_t same = 0;
+
+	while (same < n && same < early->shown && room[same] == early->bytes[same])
+		same++;
+	memmove(room, room + same, n - same);
+	if (same == n)
+		early->shown -= same;
+	else
+		early->shown = 0;	/* a find began among them */
+	memmove(early->bytes, early->bytes + same, early->shown);
+	return n - same;
+}
+
+static void
+keep_tail(struct early *early, struct slice in)
+{
+	size_t n = in.n < PUMP_EARLY ? in.n : PUMP_EARLY;
+
+	memmove(early->tail, early->tail + n, PUMP_EARLY - n);
+	if (n > 0)
+		memcpy(early->tail + PUMP_EARLY - n, in.p + in.n - n, n);
+}
+
+/* Let through what is held, if it is little; behind the n bytes at room. */
+static size_t
+show_held(struct early *early, char *room, size_t n)
+{
+	size_t more = early->held - early->shown;
+
+	if (early->held > PUMP_EARLY || early->held <= early->shown)
+		return n;
+	memcpy(room + n, early->tail + PUMP_EARLY - more, more);
+	memcpy(early->bytes + early->shown, early->tail + PUMP_EARLY - more, more);
+	early->shown = early->held;
+	return n + more;
+}
+
+/* One step of the redactor; room has PUMP_EARLY bytes beyond its bound. */
+static size_t
+redact(struct pump *pump, struct slice in, bool last, char *room)
+{
+	struct early *early = &pump->early;
+	uint32_t finds = redact_count(pump->redact);
+	size_t n = redact_feed(pump->redact, in.p, in.n, last, room);
+
+	if (!early->on)
+		return n;
+	if (redact_count(pump->redact) != finds)
+		early->on = false;
+	early->held += in.n;
+	early->held -= n < early->held ? n : early->held;
+	n = without_shown(early, room, n);
+	keep_tail(early, in);
+	return early->on && !last ? show_held(early, room, n) : n;
+}
+
 static enum pump_result
 emit(struct pump *pump, struct slice data, bool last, struct buf *out)
 {
 	size_t n = data.n, bound, lead;
 	char *room;
 
-	bound = pump->redact != NULL ? redact_bound(pump->redact, n) : n;
+	bound = pump->redact == NULL ? n :
+	    redact_bound(pump->redact, n) + PUMP_EARLY;
 	lead = pump->to == FRAME_CHUNKED ? CHUNK_HEAD_MAX : 0;
 	if (bound == 0)
 		return PUMP_MORE;
@@ -50,7 +113,7 @@ emit(struct pump *pump, struct slice data, bool last, struct buf *out)
 	    (room = buf_reserve(out, lead + bound + 2, PUMP_OUT_MAX)) == NULL)
 		return PUMP_MEMORY;
 	if (pump->redact != NULL)
-		n = redact_feed(pump->redact, data.p, n, last, room + lead);
+		n = redact(pump, data, last, room + lead);
 	else
 		memcpy(room + lead, data.p, n);
 	if (pump->stop_on_hit && pump->redact != NULL &&

@@ -14,9 +14,27 @@
 
 #define PUMP_MARK 65536		/* bytes in the sink's buffer: no more is taken */
 #define PUMP_PIECE 16384	/* bytes of body handled at once */
+#define PUMP_EARLY 3
+#define PUMP_EARLY_SECRET 16
 #define PUMP_OUT_MAX (1024 * 1024)	/* cap of the sink's buffer */
 
 enum frame { FRAME_NONE, FRAME_LENGTH, FRAME_CHUNKED, FRAME_CLOSE };
+
+/*
+ * The redactor holds back what may still become a find, and in a conversation
+ * the next bytes may never come before these have been seen.  So up to PUMP_EARLY
+ * bytes are let through ahead of its verdict, and left out when it lets them
+ * through itself.  Should they turn out to begin a find, that many bytes of its
+ * beginning were seen, and no more: usually those that placeholder and secret
+ * share.  Not for secrets below PUMP_EARLY_SECRET bytes.
+ */
+struct early {
+	bool on;		/* until the first find: then it is not known what is held */
+	size_t held;		/* bytes in the redactor */
+	size_t shown;		/* of them, let through already */
+	char bytes[PUMP_EARLY];	/* the first `shown` are those */
+	char tail[PUMP_EARLY];	/* the last bytes of the input */
+};
 
 struct pump {
 	enum frame from, to;
@@ -25,6 +43,7 @@ struct pump {
 	struct inflate *inflate;	/* owned; NULL: as it is */
 	struct redact *redact;		/* owned; NULL: as it is */
 	bool stop_on_hit;		/* a replacement would break what is inside: end instead */
+	struct early early;
 	struct buf pending;		/* taken, not yet decoded */
 	uint64_t taken;			/* bytes of body taken from the source */
 	bool done;			/* the whole body is in the sink's buffer */

@@ -212,6 +212,8 @@ start_pump(struct exchange *exchange, enum frame from, uint64_t length,
 	pump_init(&exchange->response, from, length, to, inflate,
 	    exchange->redact);
 	exchange->redact = NULL;	/* the pump's now */
+	exchange->response.early.on = exchange->verdict.secret != NULL &&
+	    secret_bytes(exchange->verdict.secret).n >= PUMP_EARLY_SECRET;
 }
 
 /* --- the three kinds -------------------------------------------------- */
