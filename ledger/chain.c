@@ -21,6 +21,7 @@ chain_init(struct chain *chain, bool part)
 {
 	memset(chain, 0, sizeof(*chain));
 	chain->part = part;
+	chain->end = UINT64_MAX;
 	chain->stream = calloc(CHAIN_STREAMS_MAX, sizeof(*chain->stream));
 	chain->table = calloc(TABLE, sizeof(*chain->table));
 	if (chain->stream != NULL && chain->table != NULL)
@@ -253,7 +254,7 @@ chain_batch(struct chain *chain, const struct walk_batch *batch)
 	struct here here = { .segment = batch->segment };
 	unsigned i;
 
-	for (i = 0; i < batch->count; i++) {
+	for (i = 0; i < batch->count && batch->index + i < chain->end; i++) {
 		here.line = &batch->lines[i];
 		here.index = batch->index + i;
 		here.number = batch->line + i;

@@ -57,6 +57,7 @@ struct chain_event {
 
 struct chain {
 	bool part;		/* lines from the middle: streams may have begun before */
+	uint64_t end;		/* lines from this index on are not looked at */
 	struct chain_stream *stream;
 	unsigned count, recent;
 	uint16_t *table;	/* hash table of streams, index + 1 */

@@ -652,6 +652,9 @@ run(struct pass *pass, const struct verify_options *options, char *err,
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}
+	/* what is not signed yet may be read in the middle of being written */
+	if (pass->load->kind == VERIFY_LEDGER && pass->load->latest.state != SEAL_MALFORMED)
+		pass->chain.end = pass->load->latest.at.size;
 	pass->tree = pass->load->frontier;
 	reach(pass);
 	result = walk_all(pass, options, on_batch, pass, err, err_len);

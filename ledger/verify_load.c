@@ -269,6 +269,7 @@ segment_visit(void *context, const char *path, uint64_t size, int regular)
 	memset(more, 0, sizeof(*more));
 	memcpy(more->path, path, n);
 	more->first = first;
+	more->bytes = size;
 	load->bytes += size;
 	return 0;
 }
@@ -472,6 +473,7 @@ load_bundle(struct load *load, const struct note_key *key,
 	load->segments = 1;
 	snprintf(load->segment->path, sizeof(load->segment->path), "ledger/records.jsonl");
 	load->segment->first = load->frontier.size;
+	load->segment->bytes = UINT64_MAX;
 	return 0;
 memory:
 	snprintf(err, err_len, "out of memory");

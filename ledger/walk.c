@@ -149,10 +149,13 @@ next_segment(struct reader *r, char *err, size_t err_len)
 static int
 more(struct reader *r, struct slot *slot, size_t want, char *err, size_t err_len)
 {
+	const uint64_t left = r->walk->segments[r->segment].bytes - r->at;
 	ptrdiff_t n;
 
 	if (want > BUFFER - slot->have)
 		want = BUFFER - slot->have;
+	if (want > left)
+		want = (size_t)left;
 	n = evidence_pread(r->fd, slot->buf + slot->have, want, r->at);
 	if (n < 0) {
 		snprintf(err, err_len, "%s: %s", r->walk->segments[r->segment].path,
@@ -162,7 +165,7 @@ more(struct reader *r, struct slot *slot, size_t want, char *err, size_t err_len
 	r->at += (uint64_t)n;
 	r->bytes += (uint64_t)n;
 	slot->have += (size_t)n;
-	r->end = (size_t)n < want;
+	r->end = (size_t)n < want || want == left;
 	return 0;
 }
 

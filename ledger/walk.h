@@ -40,6 +40,7 @@ struct walk_batch {
 struct walk_segment {
 	char path[64];			/* below dirfd */
 	uint64_t first;			/* index that the name gives */
+	uint64_t bytes;			/* to be read at most: what grows is not chased */
 };
 
 struct walk {
