@@ -2,6 +2,7 @@
 
 #include "plane/redact.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,17 @@ fetch(struct held *held, struct vault *vault)
 	    &error) != VAULT_OK)
 		return 0;
 	held->names = malloc(name_len + user_len);
+	errno = 0;
 	held->needles = redact_needles_new(secret_bytes(held->secret),
 	    held->user[0] != '\0' ? held->user : NULL);
+	if (held->names != NULL && held->needles == NULL && errno == EINVAL) {
+		/* too short to be found again: this one is of no use, others are */
+		free(held->names);
+		held->names = NULL;
+		secret_unref(held->secret);
+		held->secret = NULL;
+		return 0;
+	}
 	if (held->names == NULL || held->needles == NULL)
 		return -1;
 	memcpy(held->names, held->name, name_len);

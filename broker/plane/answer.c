@@ -98,6 +98,14 @@ understood(struct conn *conn, const struct head *head)
 	    relay_no_memory(conn);
 }
 
+/* Is there more in these bytes than the parser has seen, and worth its time? */
+static bool
+is_news(const struct exchange *exchange, struct slice bytes)
+{
+	return bytes.n > exchange->looked && (exchange->looked == 0 ||
+	    head_worth_parsing(bytes.p, exchange->looked, bytes.n));
+}
+
 /* Look at the bytes for a head; *rest is what follows it. */
 static enum flow
 parse_answer(struct conn *conn, struct slice bytes, struct slice *rest)
@@ -109,8 +117,7 @@ parse_answer(struct conn *conn, struct slice bytes, struct slice *rest)
 	size_t used = 0;
 
 	*rest = bytes;
-	if (exchange->looked > 0 &&
-	    !head_worth_parsing(bytes.p, exchange->looked, bytes.n))
+	if (!is_news(exchange, bytes))
 		return FLOW_WAIT;
 	exchange->looked = bytes.n;
 	result = head_parse_response(bytes.p, bytes.n, slice_of(exchange->method),
@@ -134,7 +141,7 @@ read_answer(struct conn *conn)
 	size_t kept;
 	ssize_t n;
 
-	if (bytes.n == 0 || conn->exchange->looked == bytes.n) {
+	if (!is_news(conn->exchange, bytes)) {
 		if (!upstream->stream.readable)
 			return FLOW_WAIT;
 		n = stream_read(&upstream->stream, scratch, SCRATCH_LEN);
