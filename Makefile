@@ -122,7 +122,7 @@ DOC      := $(D)/share/doc/countersign
 INSTALL  := install -p
 MANPAGES  = $(wildcard $(LIBNAMES:%=%/*.[1-8]))
 DOCS      = README.md LICENSE $(wildcard $(LIBNAMES:%=%/*.md) $(LIBNAMES:%=%/*/*.md))
-DATA      = $(wildcard broker/openapi.yaml)
+DATA      = $(wildcard broker/api/openapi.json)
 
 .PHONY: install uninstall
 install: all
@@ -131,7 +131,7 @@ install: all
 	set -e; for m in $(MANPAGES); do $(INSTALL) -D -m 0644 -t $(D)/share/man/man$${m##*.} $$m; done
 	set -e; for f in $(DOCS); do $(INSTALL) -D -m 0644 $$f $(DOC)/$$f; done
 	set -e; for f in $(DATA); do $(INSTALL) -D -m 0644 -t $(SHARE) $$f; done
-	set -e; for f in $$(cd policy && find packs -type f ! -name '*.md'); do $(INSTALL) -D -m 0644 policy/$$f $(SHARE)/$$f; done
+	set -e; for f in $$(cd policy && find packs -mindepth 2 -type f); do $(INSTALL) -D -m 0644 policy/$$f $(SHARE)/$$f; done
 	$(INSTALL) -D -m 0644 -t $(D)/lib/sysusers.d contrib/systemd/countersign.conf
 	$(INSTALL) -d -m 0755 $(D)/lib/systemd/system
 	sed 's|@PREFIX@|$(PREFIX)|g' contrib/systemd/countersignd.service > $(D)/lib/systemd/system/countersignd.service
