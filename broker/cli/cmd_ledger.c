@@ -51,6 +51,16 @@ wanted(const struct tail *tail, const char *line)
 	return yes;
 }
 
+static void
+keep(struct tail *tail, const char *line)
+{
+	size_t slot = tail->seen++ % tail->max;
+	char *copy = strdup(line);
+
+	free(tail->lines[slot]);
+	tail->lines[slot] = copy;
+}
+
 /* Segments are preallocated: a line that begins with NUL is the end. */
 static void
 read_segment(struct tail *tail, const char *path)
@@ -67,10 +77,8 @@ read_segment(struct tail *tail, const char *path)
 	while ((len = getline(&line, &cap, in)) > 1 && line[0] == '{' &&
 	    line[len - 1] == '\n') {
 		line[len - 1] = '\0';
-		if (!wanted(tail, line))
-			continue;
-		free(tail->lines[tail->seen % tail->max]);
-		tail->lines[tail->seen++ % tail->max] = strdup(line);
+		if (wanted(tail, line))
+			keep(tail, line);
 	}
 	free(line);
 	fclose(in);
