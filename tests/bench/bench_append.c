@@ -4,7 +4,7 @@
  * least that durability costs, which is writing the same bytes in the same
  * batches and calling fdatasync.
  *
- *   bench_append [seconds a measurement (1)] [directory]
+ *   bench_append [seconds a measurement (0.5)] [directory]
  *
  * Everything runs on the same disk, alternating, so that the ratios mean
  * something on a shared machine.  Callers are driven as the broker's workers
@@ -23,10 +23,10 @@
 #include "scratch_ledger.h"
 
 #define LOOPS 2
-#define ROUNDS 3
+#define ROUNDS 7
 #define BODY 120	/* with its envelope a line of about 350 bytes */
 
-static double seconds = 1;
+static double seconds = 0.5;
 static const char *parent = "/tmp";
 
 static double
@@ -266,11 +266,17 @@ compare_at(unsigned callers)
 {
 	double process[ROUNDS], thread[ROUNDS], growing[ROUNDS];
 	double zeroed[ROUNDS], unsynced[ROUNDS];
-	struct result p, t, u;
+	struct result p = { .rate = 0 }, t = p, u = p;
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		p = measure(callers, LEDGER_IN_PROCESS, LEDGER_SYNC_DATA);
+		/* in turns, so that neither always meets the other's dirt */
+		if (i % 2 == 0)
+			p = measure(callers, LEDGER_IN_PROCESS,
+			    LEDGER_SYNC_DATA);
 		t = measure(callers, LEDGER_IN_THREAD, LEDGER_SYNC_DATA);
+		if (i % 2 != 0)
+			p = measure(callers, LEDGER_IN_PROCESS,
+			    LEDGER_SYNC_DATA);
 		u = measure(callers, LEDGER_IN_PROCESS, LEDGER_SYNC_NONE);
 		growing[i] = p.rate / raw(p.batch, false);
 		zeroed[i] = p.rate / raw(p.batch, true);

@@ -35,7 +35,7 @@ scratch_init(struct scratch *scratch, const char *parent)
 	if (parent == NULL)
 		parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	snprintf(scratch->parent, sizeof(scratch->parent),
-	    "%.200s/ledger-XXXXXX", parent);
+	    "%.200s/countersign-ledger-XXXXXX", parent);
 	if (sodium_init() < 0 || mkdtemp(scratch->parent) == NULL) {
 		perror("scratch ledger");
 		exit(2);
