@@ -62,13 +62,11 @@ final_answer(struct conn *conn, const struct head *head)
 	struct exchange *exchange = conn->exchange;
 
 	exchange->status = head->status;
-	exchange->reusable = head->keep_alive &&
-	    head->framing != HEAD_UNTIL_CLOSE;
+	exchange->keeps = head->keep_alive && head->framing != HEAD_UNTIL_CLOSE;
 	if (!exchange->request.done)
 		conn->close = true;	/* what the client still sends has no place to go */
 	switch (reply_begin(exchange, head)) {
 	case REPLY_CODING:
-		exchange->reusable = false;
 		return relay_refuse(conn, 502, "upstream/undecodable-coding",
 		    "the answer's content coding cannot be searched for the secret",
 		    "ask for identity or gzip");

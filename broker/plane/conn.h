@@ -93,7 +93,8 @@ struct exchange {
 	bool sent;		/* the head was put into the upstream's buffer */
 	bool answered;		/* the final response's head was understood */
 	bool holding;		/* the head in conn->out waits for the body's length */
-	bool reusable;		/* the upstream may serve another request */
+	bool keeps;		/* the upstream said that it goes on after this response */
+	bool reusable;		/* and every byte of it was taken: back to the pool */
 	bool refused;		/* the plane answers in the upstream's place */
 	bool client_done, upstream_done;	/* tunnel: this side has ended */
 	bool request_broken;	/* the upstream takes no more of the body */

@@ -257,8 +257,10 @@ finish(struct conn *conn)
 {
 	struct exchange *exchange = conn->exchange;
 
-	if (!exchange->request.done || exchange->upstream->out.len > 0)
-		exchange->reusable = false;
+	/* Only here: after any other end bytes of this response may still come,
+	 * and would answer somebody else's request. */
+	exchange->reusable = exchange->keeps && exchange->request.done &&
+	    exchange->upstream->out.len == 0;
 	upstream_limit_off(exchange->upstream);
 	conn_finish(conn);
 	return STEP_ON;
