@@ -11,20 +11,22 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool
-is_lower_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f');
-}
+#define HEX_LEN 64	/* digits of a hash */
 
+/* Without a branch in the loop, so that the compiler does 16 digits at a time:
+ * two hashes stand in every record that is verified. */
 static bool
-all_lower_hex(const char *text, size_t len)
+hash_valid(const char text[HEX_LEN])
 {
-	for (size_t i = 0; i < len; i++) {
-		if (!is_lower_hex(text[i]))
-			return false;
+	uint8_t bad = 0;
+
+	for (size_t i = 0; i < HEX_LEN; i++) {
+		uint8_t digit = (uint8_t)(text[i] - '0');
+		uint8_t letter = (uint8_t)(text[i] - 'a');
+
+		bad |= (digit > 9) & (letter > 5);
 	}
-	return true;
+	return bad == 0;
 }
 
 bool
@@ -63,7 +65,7 @@ bool
 record_policy_valid(const char *policy, size_t len)
 {
 	return len == RECORD_POLICY_LEN && memcmp(policy, "sha256:", 7) == 0 &&
-	    all_lower_hex(policy + 7, len - 7);
+	    hash_valid(policy + 7);
 }
 
 /* Days from 1970-01-01 to a date of the Gregorian calendar, and back, after
@@ -237,7 +239,7 @@ static const char *
 parse_place(struct cursor *c, struct record_line *out)
 {
 	if (!TAKE(c, "{\"v\":1,\"prev\":\"") || !take_bytes(c, 64, &out->prev) ||
-	    !all_lower_hex(out->prev.ptr, 64))
+	    !hash_valid(out->prev.ptr))
 		return "no version 1 record with a prev of 64 hex digits";
 	if (!TAKE(c, "\",\"stream\":\"") || !take_name(c, &out->stream))
 		return "malformed stream";
