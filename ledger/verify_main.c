@@ -213,8 +213,6 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* A bundle is scanned as a whole; of a ledger, all files but the seed, which
- * is a secret by nature, are what the directory's readers see anyway. */
 static int
 scan(const struct args *args, const struct verify_defaults *defaults,
     struct scan_result *result, char *err, size_t err_len)

@@ -61,7 +61,7 @@ step(size_t usual)
 	if (getenv("COUNTERSIGN_LONG") != NULL)
 		return 1;
 #ifdef __SANITIZE_ADDRESS__
-	return usual * 10 + 1;
+	return usual * 4 + 1;
 #else
 	return usual;
 #endif
@@ -217,7 +217,7 @@ every_flip_in_a_bundle(void **state)
 	fd = open(path, O_WRONLY);
 	assert_true(fd >= 0);
 	for (at = 0; at < len; at += text[at] == '\n' || at + 1 == len ? 1 :
-	    lf_before(text, at, step(7))) {
+	    lf_before(text, at, step(23))) {
 		line = line_at(text, at);
 		bits = getenv("COUNTERSIGN_LONG") != NULL || text[at] == '\n' ? 8 : 1;
 		for (bit = 0; bit < bits; bit++) {
@@ -253,7 +253,7 @@ every_cut_of_a_bundle(void **state)
 	uint64_t line;
 
 	text = read_file(bundle, "ledger/records.jsonl", &len);
-	for (at = len - 1; at > 0; at -= at < step(11) ? at : step(11)) {
+	for (at = len - 1; at > 0; at -= at < step(41) ? at : step(41)) {
 		char path[128];
 
 		snprintf(path, sizeof(path), "%s/ledger/records.jsonl", bundle);
@@ -319,7 +319,7 @@ every_flip_in_a_ledger(void **state)
 	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
 	text = read_file(dir, "records-00000000000000000000.jsonl", &len);
 	fd = open(path, O_WRONLY);
-	for (at = 0; at + 1 < len; at += lf_before(text, at, step(13))) {
+	for (at = 0; at + 1 < len; at += lf_before(text, at, step(43))) {
 		line = line_at(text, at);
 		changed = (char)(text[at] ^ 1 << at % 8);
 		assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
@@ -350,7 +350,7 @@ every_cut_of_a_ledger(void **state)
 	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
 	for (i = 0; i < good.count; i++)
 		at += good.line[i].len + 1;
-	for (at--; at > 0; at -= at < step(17) ? at : step(17)) {
+	for (at--; at > 0; at -= at < step(97) ? at : step(97)) {
 		assert_int_equal(truncate(path, (off_t)at), 0);
 		if (verify(dir) != VERIFY_GAP || !finds("missing")) {
 			say();
