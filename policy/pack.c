@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "policy/bundle.h"
 #include "policy/pack.h"
 
 /* Loading needs more room than the text: small values of 32 bytes each. */
@@ -241,25 +242,77 @@ pack_from_files(struct pack_files *files, char *err, size_t err_len)
 	return NULL;
 }
 
-struct policy_pack *
-policy_pack_load(const char *path, char *err, size_t err_len)
+static char *
+read_bundle_file(const char *path, size_t *len, char *err, size_t err_len)
 {
-	struct pack_files files = { 0 };
+	FILE *f = fopen(path, "rbe");
+	char *bytes = NULL;
 	struct stat st;
+
+	if (f == NULL || fstat(fileno(f), &st) != 0) {
+		snprintf(err, err_len, "%s: %s", path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || st.st_size < 0 ||
+	    (size_t)st.st_size > BUNDLE_COMPRESSED_MAX) {
+		snprintf(err, err_len, "%s: not a file, or too large", path);
+	} else if ((bytes = malloc((size_t)st.st_size + 1)) == NULL ||
+	    fread(bytes, 1, (size_t)st.st_size, f) != (size_t)st.st_size) {
+		snprintf(err, err_len, "%s: cannot be read whole", path);
+		free(bytes);
+		bytes = NULL;
+	} else {
+		*len = (size_t)st.st_size;
+	}
+	if (f != NULL)
+		fclose(f);
+	return bytes;
+}
+
+int
+pack_files_read(struct pack_files *files, const char *path, char *err,
+    size_t err_len)
+{
+	struct stat st;
+	char *bytes;
+	size_t len = 0;
+	int result;
 
 	if (stat(path, &st) != 0) {
 		snprintf(err, err_len, "%s: %s", path, strerror(errno));
-		return NULL;
+		return -1;
 	}
-	if (!S_ISDIR(st.st_mode)) {
-		snprintf(err, err_len, "%s: not a directory", path);
-		return NULL;
+	if (S_ISDIR(st.st_mode)) {
+		result = pack_files_read_dir(files, path, err, err_len);
+	} else {
+		bytes = read_bundle_file(path, &len, err, err_len);
+		if (bytes == NULL)
+			return -1;
+		result = bundle_read(files, bytes, len, err, err_len);
+		free(bytes);
 	}
-	if (pack_files_read_dir(&files, path, err, err_len) != 0) {
+	pack_files_sort(files);
+	return result;
+}
+
+/* Nothing is parsed before the signature is good. */
+struct policy_pack *
+policy_pack_load_signed(const char *path, const char *key_text,
+    size_t key_len, char *err, size_t err_len)
+{
+	struct pack_files files = { 0 };
+
+	if (pack_files_read(&files, path, err, err_len) != 0 ||
+	    (key_text != NULL && bundle_verify(&files, key_text, key_len, err,
+	    err_len) != 0)) {
 		pack_files_free(&files);
 		return NULL;
 	}
 	return pack_from_files(&files, err, err_len);
+}
+
+struct policy_pack *
+policy_pack_load(const char *path, char *err, size_t err_len)
+{
+	return policy_pack_load_signed(path, NULL, 0, err, err_len);
 }
 
 struct policy_pack *

@@ -45,6 +45,9 @@ struct policy_pack {
 
 int pack_files_read_dir(struct pack_files *files, const char *dir, char *err,
     size_t err_len);
+/* A directory or a tar.gz, sorted by path. */
+int pack_files_read(struct pack_files *files, const char *path, char *err,
+    size_t err_len);
 /* Takes the bytes over (malloc), also on failure. */
 int pack_files_add(struct pack_files *files, const char *path, char *bytes,
     size_t len, char *err, size_t err_len);

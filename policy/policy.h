@@ -29,6 +29,13 @@ struct policy_scratch;	/* one thread's arena and limits */
  */
 struct policy_pack *policy_pack_load(const char *path, char *err,
     size_t err_len);
+/*
+ * The same, but only with a signature (.signatures.json, as OPA makes it) that
+ * key_text verifies: a PEM public key or certificate, a JWK set, or a shared
+ * secret for HS*.  It is checked before anything else is parsed.
+ */
+struct policy_pack *policy_pack_load_signed(const char *path,
+    const char *key_text, size_t key_len, char *err, size_t err_len);
 struct policy_pack *policy_pack_ref(struct policy_pack *pack);
 void policy_pack_unref(struct policy_pack *pack);
 
@@ -116,5 +123,12 @@ void policy_decide(const struct policy_pack *pack,
  * (now_ns, run.opened_ns) as strings, since a ledger holds no others.  The
  * length, or -1 where it does not fit or text is not UTF-8. */
 int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
+
+/*
+ * `countersign policy check|eval|test|build|replay|diff ...`; argv[0] is
+ * "policy".  The exit status: 0, 1 where the answer is no, 2 for wrong usage
+ * or files that cannot be read.
+ */
+int policy_command(int argc, char **argv);
 
 #endif

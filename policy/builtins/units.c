@@ -465,7 +465,7 @@ put_time(struct eval *eval, struct value *out, const uint8_t u[16],
 	put(eval, out, "macvariables", value_text(eval->arena, macvars));
 	put(eval, out, "nodeid", value_text(eval->arena, node));
 	put(eval, out, "time", value_int(eval->arena,
-	    (t - 0x01b21dd213814000) * 100));
+	    (int64_t)((uint64_t)(t - 0x01b21dd213814000) * 100)));
 	if (version != 2)
 		return;
 	put(eval, out, "id", value_int(eval->arena, (int64_t)u[0] << 24 |

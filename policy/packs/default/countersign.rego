@@ -10,8 +10,6 @@
 # when the pack is loaded.
 package countersign
 
-# METADATA
-# entrypoint: true
 decision := refusal if {
 	refusal := delegation_refusal
 } else := refusal if {

@@ -40,7 +40,9 @@ judged(document) := d if {
 		with data.grant as {"ttl_s": 60, "uses": 2}
 }
 
-rule_of(document) := judged(document).rule
+rule_of(document) := d.rule if d := judged(document)
+
+verdict_of(document) := d.decision if d := judged(document)
 
 test_allowed if {
 	d := judged(request("GET", "/repos/o/r"))
@@ -168,7 +170,8 @@ test_run_limit_stands_before_the_pack_s if {
 }
 
 test_max_bytes_is_what_is_left if {
-	judged(spent("bytes_out", 400)).obligations == [{"max_bytes": 600}]
+	d := judged(spent("bytes_out", 400))
+	d.obligations == [{"max_bytes": 600}]
 }
 
 tool_call(name, args) := {"action": {"kind": "tool", "name": name, "args": args}}
@@ -186,11 +189,11 @@ test_tool_allowed if rule_of(tool_call("Read", {})) == "tools/allow"
 
 file(verb, path) := {"action": {"kind": "file", "verb": verb}, "target": {"path": path}}
 
-test_file_write if judged(file("write", "/workspace/a/b")).decision == "allow"
+test_file_write if verdict_of(file("write", "/workspace/a/b")) == "allow"
 
-test_file_write_elsewhere if judged(file("write", "/etc/passwd")).decision == "deny"
+test_file_write_elsewhere if verdict_of(file("write", "/etc/passwd")) == "deny"
 
-test_file_read if judged(file("read", "/etc/passwd")).decision == "allow"
+test_file_read if verdict_of(file("read", "/etc/passwd")) == "allow"
 
 test_file_climbing if rule_of(file("write", "/workspace/../etc/passwd")) == "files/path"
 
@@ -226,4 +229,4 @@ test_delegation_never_allows_more if {
 
 test_unknown_kind if rule_of({"action": {"kind": "dance"}}) == "action/kind"
 
-test_no_input if judged({}).decision == "deny"
+test_no_input if verdict_of({}) == "deny"

@@ -1,0 +1,176 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/command.h"
+
+static const struct {
+	const char *name, *operands, *what;
+	int min, max;
+	int (*run)(const struct command_args *);
+} commands[] = {
+	{ "check", "PACK", "load it, and say what it is and what is odd", 1,
+	    1, command_check },
+	{ "eval", "PACK INPUT.json|-", "decide one input (--trace: say why)",
+	    2, 2, command_eval },
+	{ "test", "PACK", "run the test_ rules of its *_test.rego", 1, 1,
+	    command_test },
+	{ "build", "PACK", "compile its plan.json (needs opa)", 1, 1,
+	    command_build },
+	{ "replay", "--pack PACK RECORDS...",
+	    "decide recorded inputs again; they must come out the same", 1,
+	    16, command_replay },
+	{ "diff", "OLD NEW RECORDS...",
+	    "what another pack would have decided", 3, 16, command_diff }
+};
+
+static int
+usage(FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "usage: countersign policy COMMAND [OPTIONS] ...\n\n");
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(out, "  %-7s %-24s %s\n", commands[i].name,
+		    commands[i].operands, commands[i].what);
+	fprintf(out, "\n  --key FILE    only a pack that this key signed\n"
+	    "  --entry NAME  another entry point than " PACK_ENTRY "\n"
+	    "  --trace       which statements did not hold, and where\n"
+	    "  --opa-default builtin errors are undefined, as in OPA\n"
+	    "  --pack PACK   for replay\n");
+	return COMMAND_FAILED;
+}
+
+int
+command_fail(const char *format, ...)
+{
+	va_list ap;
+
+	fputs("countersign policy: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return COMMAND_FAILED;
+}
+
+char *
+command_read(const char *path, size_t *len)
+{
+	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
+	size_t cap = 65536, n = 0, got;
+	char *text = NULL, *grown;
+
+	if (f == NULL) {
+		command_fail("%s cannot be opened", path);
+		return NULL;
+	}
+	for (;;) {
+		if ((grown = realloc(text, cap + 1)) == NULL)
+			break;
+		text = grown;
+		got = fread(text + n, 1, cap - n, f);
+		n += got;
+		if (got == 0 || cap >= PACK_FILE_MAX)
+			break;
+		if (n == cap)
+			cap *= 2;
+	}
+	if (grown == NULL || ferror(f) || !feof(f)) {
+		command_fail("%s cannot be read, or is too large", path);
+		free(text);
+		text = NULL;
+	} else {
+		text[n] = '\0';
+		*len = n;
+	}
+	if (f != stdin)
+		fclose(f);
+	return text;
+}
+
+struct policy_pack *
+command_pack(const struct command_args *args, const char *path)
+{
+	struct policy_pack *pack;
+	char err[512] = "", *key = NULL;
+	size_t len = 0;
+
+	if (args->key != NULL && (key = command_read(args->key, &len)) == NULL)
+		return NULL;
+	pack = policy_pack_load_signed(path, key, len, err, sizeof(err));
+	free(key);
+	if (pack == NULL)
+		command_fail("%s: %s", path, err);
+	return pack;
+}
+
+static bool
+take_option(struct command_args *out, int argc, char **argv, int *i)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} values[] = {
+		{ "--key", offsetof(struct command_args, key) },
+		{ "--entry", offsetof(struct command_args, entry) },
+		{ "--pack", offsetof(struct command_args, pack) }
+	};
+	const char *o = argv[*i];
+	size_t k;
+
+	for (k = 0; k < sizeof(values) / sizeof(values[0]); k++) {
+		if (strcmp(o, values[k].name) != 0)
+			continue;
+		if (*i + 1 >= argc)
+			return false;
+		*(const char **)(void *)((char *)out + values[k].offset) =
+		    argv[++*i];
+		return true;
+	}
+	if (strcmp(o, "--trace") == 0)
+		out->trace = true;
+	else if (strcmp(o, "--opa-default") == 0)
+		out->opa_default = true;
+	else if (strcmp(o, "--json") == 0)
+		out->json = true;
+	else
+		return false;
+	return true;
+}
+
+int
+policy_command(int argc, char **argv)
+{
+	struct command_args args = { .entry = PACK_ENTRY };
+	size_t c;
+	int i;
+
+	if (argc < 2)
+		return usage(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+		usage(stdout);
+		return COMMAND_YES;
+	}
+	args.name = argv[1];
+	for (i = 2; i < argc; i++) {
+		if (argv[i][0] == '-' && argv[i][1] != '\0') {
+			if (!take_option(&args, argc, argv, &i))
+				return command_fail("%s: unknown option, or "
+				    "its value is missing", argv[i]);
+		} else if (args.n < 16) {
+			args.operand[args.n++] = argv[i];
+		}
+	}
+	for (c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
+		if (strcmp(commands[c].name, args.name) != 0)
+			continue;
+		if (args.n < commands[c].min || args.n > commands[c].max)
+			return command_fail("usage: countersign policy %s %s",
+			    args.name, commands[c].operands);
+		return commands[c].run(&args);
+	}
+	command_fail("%s: no such command", args.name);
+	return usage(stderr);
+}

@@ -1,0 +1,39 @@
+/* Shared by the commands of `countersign policy`. */
+#ifndef POLICY_COMMAND_H
+#define POLICY_COMMAND_H
+
+#include "policy/pack.h"
+
+enum { COMMAND_YES = 0, COMMAND_NO = 1, COMMAND_FAILED = 2 };
+
+struct command_args {
+	const char *name;		/* of the command */
+	const char *operand[16];
+	int n;
+	const char *entry, *key, *pack;
+	bool trace, opa_default, json;
+};
+
+int command_check(const struct command_args *args);
+int command_eval(const struct command_args *args);
+int command_test(const struct command_args *args);
+int command_build(const struct command_args *args);
+int command_replay(const struct command_args *args);
+int command_diff(const struct command_args *args);
+
+/* Says what is wrong on stderr; COMMAND_FAILED. */
+int command_fail(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+/* With args->key, only a signed one.  NULL after a message. */
+struct policy_pack *command_pack(const struct command_args *args,
+    const char *path);
+/* A whole file ("-": standard input), terminated; NULL after a message. */
+char *command_read(const char *path, size_t *len);
+/*
+ * opa build -t plan for these entry points over dir; the text of plan.json
+ * (malloc) or NULL after a message.  with_tests: *_test.rego, too.
+ */
+char *command_opa_plan(const char *dir, const char *const *entries, size_t n,
+    bool with_tests, size_t *len);
+
+#endif
