@@ -90,8 +90,7 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 	gate->rules = rules_load(gate->pack_path, err, err_len);
 	if (gate->rules == NULL)
 		goto fail;
-	if (secrets_refresh(&gate->secrets, gate->vault,
-	    gate->rules->bindings) == -1) {
+	if (secrets_refresh(&gate->secrets, gate->vault, gate->rules) == -1) {
 		snprintf(err, err_len, "out of (locked) memory");
 		goto fail;
 	}
@@ -230,8 +229,7 @@ reload_locked(struct gate *gate, struct ledger_port *port,
 		rules_unref(after);
 		return -1;
 	}
-	if (secrets_refresh(&gate->secrets, gate->vault,
-	    after->bindings) == -1) {
+	if (secrets_refresh(&gate->secrets, gate->vault, after) == -1) {
 		rules_unref(after);
 		gate_problem_set(why, 503, "gate/memory", "out of locked memory",
 		    "raise the limit of locked memory (ulimit -l)");
@@ -269,7 +267,7 @@ gate_reload(struct gate *gate, struct ledger_port *port,
 /* --- secrets --------------------------------------------------------- */
 
 bool
-gate_secret_take(struct gate *gate, const struct rules *rules,
+gate_secret_take(struct gate *gate, struct rules *rules,
     const struct binding *binding, struct secret **secret,
     struct redact_needles **needles, uint32_t *version)
 {
@@ -279,8 +277,7 @@ gate_secret_take(struct gate *gate, const struct rules *rules,
 	if (result != SECRETS_STALE)
 		return result == SECRETS_TAKEN;
 	/* Somebody else changed the vault, or other rules came into force. */
-	return secrets_refresh(&gate->secrets, gate->vault,
-	    rules->bindings) == 0 && secrets_take(&gate->secrets, gate->vault,
+	return secrets_refresh(&gate->secrets, gate->vault, rules) == 0 && secrets_take(&gate->secrets, gate->vault,
 	    binding, secret, needles, version) == SECRETS_TAKEN;
 }
 
@@ -335,8 +332,7 @@ static int
 secrets_changed(struct gate *gate, struct gate_problem *why)
 {
 	atomic_fetch_add(&gate->secrets_changed, 1);
-	if (secrets_refresh(&gate->secrets, gate->vault,
-	    gate->rules->bindings) == 0)
+	if (secrets_refresh(&gate->secrets, gate->vault, gate->rules) == 0)
 		return 0;
 	gate_problem_set(why, 503, "gate/memory", "out of locked memory",
 	    "raise the limit of locked memory (ulimit -l)");

@@ -26,7 +26,7 @@ struct rules;		/* pack, bindings and digest in force together; counted */
 struct redact_needles;	/* plane/redact.h: what to look for, one secret version */
 
 struct peer {
-	int64_t uid, pid;	/* -1 where unknown (TCP from outside /proc's reach) */
+	int64_t uid, pid;	/* -1 where unknown; over TCP only the uid can be known */
 	uint64_t start_time;	/* of pid, clock ticks since boot */
 };
 
@@ -71,7 +71,7 @@ struct gate_request {
 
 struct gate_verdict {
 	bool allow;
-	unsigned status;		/* of the refusal: 400, 401, 403, 407, 429, 502, 503 */
+	unsigned status;		/* of the refusal: 400, 401, 403, 407, 413, 429, 502, 503 */
 	char rule[128], reason[GATE_WHY_MAX], remedy[GATE_WHY_MAX];
 
 	struct rules *rules;		/* referenced: those that decided */
@@ -89,7 +89,9 @@ struct gate_verdict {
 	char record[GATE_RECORD_MAX];
 };
 
-/* Never fails: what goes wrong is a refusal.  Release out when done. */
+/* Never fails: what goes wrong is a refusal.  Release out when done.  The run
+ * may close, and the binding be revoked, while the record is on its way: look
+ * at run_open_p once more before anything is sent. */
 void gate_decide(struct gate *gate, struct gate_thread *thread,
     const struct gate_request *request, struct gate_verdict *out);
 void gate_verdict_release(struct gate_verdict *verdict);

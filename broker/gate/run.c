@@ -1,9 +1,7 @@
 #include "gate/impl.h"
 
 #include "gate/process.h"
-#include "gate/placeholder.h"
 #include "gate/run.h"
-#include "plane/redact.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -83,112 +81,6 @@ bool
 run_open_p(const struct run *run)
 {
 	return atomic_load(&run->open);
-}
-
-/* --- allowances ------------------------------------------------------ */
-
-/* Placeholder for one binding; 0 also where its secret is not to be had. */
-static int
-allowance_make(struct gate *gate, const struct rules *rules, struct run *run,
-    const struct binding *binding)
-{
-	struct allowance *allowance = &run->allowances[run->n_allowances];
-	struct redact_needles *needles = NULL;
-	struct secret *secret = NULL;
-	char text[PLACEHOLDER_MAX + 1];
-	uint32_t version;
-	size_t len;
-
-	if (!gate_secret_take(gate, rules, binding, &secret, &needles,
-	    &version))
-		return 0;
-	len = placeholder_make(secret_bytes(secret), text, PLACEHOLDER_MAX);
-	secret_unref(secret);
-	redact_needles_unref(needles);
-	if (len == 0)
-		return 0;	/* longer than any placeholder: grants only */
-	snprintf(allowance->binding, sizeof(allowance->binding), "%s",
-	    binding->id);
-	allowance->placeholder = strndup(text, len);
-	if (allowance->placeholder == NULL)
-		return -1;
-	allowance->credential.kind = CREDENTIAL_PLACEHOLDER;
-	allowance->credential.run = run;
-	keyed_digest(gate->keyed->token, slice_of(allowance->placeholder),
-	    allowance->credential.node.key);
-	run->n_allowances++;
-	return 0;
-}
-
-static int
-by_binding(const void *a, const void *b)
-{
-	const struct allowance *x = a, *y = b;
-
-	return strcmp(x->binding, y->binding);
-}
-
-static int
-allowances_make(struct gate *gate, const struct rules *rules, struct run *run)
-{
-	size_t n = bindings_count(rules->bindings);
-	struct slice *needles = calloc(n + 1, sizeof(*needles));
-	int rv = -1;
-
-	run->allowances = calloc(n + 1, sizeof(*run->allowances));
-	if (run->allowances == NULL || needles == NULL)
-		goto out;
-	for (size_t i = 0; i < n; i++)
-		if (allowance_make(gate, rules, run,
-		    bindings_at(rules->bindings, i)) == -1)
-			goto out;
-	qsort(run->allowances, run->n_allowances, sizeof(*run->allowances),
-	    by_binding);
-	for (size_t i = 0; i < run->n_allowances; i++)
-		needles[i] = slice_of(run->allowances[i].placeholder);
-	run->sieve = sieve_new(needles, run->n_allowances);
-	rv = run->sieve != NULL ? 0 : -1;
-out:
-	free(needles);
-	return rv;
-}
-
-static struct allowance *
-late_allowance(struct run *run, const char *binding)
-{
-	struct allowance *at;
-
-	pthread_mutex_lock(&run->lock);
-	for (at = run->late; at != NULL; at = at->next)
-		if (strcmp(at->binding, binding) == 0)
-			break;
-	if (at == NULL && (at = calloc(1, sizeof(*at))) != NULL) {
-		snprintf(at->binding, sizeof(at->binding), "%s", binding);
-		at->credential.run = run;
-		at->next = run->late;
-		run->late = at;
-	}
-	pthread_mutex_unlock(&run->lock);
-	return at;
-}
-
-struct allowance *
-run_allowance(struct run *run, const char *binding)
-{
-	size_t low = 0, high = run->n_allowances;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int c = strcmp(run->allowances[mid].binding, binding);
-
-		if (c == 0)
-			return &run->allowances[mid];
-		if (c < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return late_allowance(run, binding);
 }
 
 /* --- processes ------------------------------------------------------- */
@@ -271,7 +163,7 @@ identity_set(struct gate *gate, struct run *run,
 }
 
 struct run *
-run_new(struct gate *gate, const struct rules *rules,
+run_new(struct gate *gate, struct rules *rules,
     const struct gate_run_options *options, struct run *parent,
     const char *token)
 {
@@ -297,7 +189,7 @@ run_new(struct gate *gate, const struct rules *rules,
 	run->opened_boot_ns = clock_boot_ns();
 	run->limits = parent == NULL ? options->limits :
 	    budget_narrow(&options->limits, &parent->limits);
-	if (allowances_make(gate, rules, run) == -1) {
+	if (run_allowances_make(gate, rules, run) == -1) {
 		run_unref(run);
 		return NULL;
 	}

@@ -5,8 +5,12 @@
 #include "gate/budget.h"
 #include "gate/impl.h"
 
+/* A placeholder for each binding whose secret there is. */
+int run_allowances_make(struct gate *gate, struct rules *rules,
+    struct run *run);
+
 /* Not open and in no table yet; NULL where out of memory. */
-struct run *run_new(struct gate *gate, const struct rules *rules,
+struct run *run_new(struct gate *gate, struct rules *rules,
     const struct gate_run_options *options, struct run *parent,
     const char *token);
 

@@ -1,5 +1,6 @@
 #include "gate/secrets.h"
 
+#include "gate/impl.h"
 #include "plane/redact.h"
 
 #include <errno.h>
@@ -7,8 +8,7 @@
 #include <string.h>
 
 struct held {
-	const char *name, *user;	/* the binding's while this is built, else ours */
-	char *names;			/* owns both */
+	const char *name, *user;	/* the binding's */
 	struct secret *secret;
 	struct redact_needles *needles;
 	uint32_t version;
@@ -27,7 +27,6 @@ held_free(struct held *held, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		secret_unref(held[i].secret);
 		redact_needles_unref(held[i].needles);
-		free(held[i].names);
 	}
 	free(held);
 }
@@ -37,6 +36,7 @@ secrets_clear(struct secrets *secrets)
 {
 	sieve_free(secrets->sieve);
 	held_free(secrets->held, secrets->n);
+	rules_unref(secrets->rules);
 	pthread_rwlock_destroy(&secrets->lock);
 }
 
@@ -79,32 +79,22 @@ pairs(const struct bindings *bindings, struct held *out)
 static int
 fetch(struct held *held, struct vault *vault)
 {
-	size_t name_len = strlen(held->name) + 1;
-	size_t user_len = strlen(held->user) + 1;
 	struct vault_error error;
 
 	if (vault_get(vault, held->name, 0, &held->secret, &held->version,
 	    &error) != VAULT_OK)
 		return 0;
-	held->names = malloc(name_len + user_len);
 	errno = 0;
 	held->needles = redact_needles_new(secret_bytes(held->secret),
 	    held->user[0] != '\0' ? held->user : NULL);
-	if (held->names != NULL && held->needles == NULL && errno == EINVAL) {
-		/* too short to be found again: this one is of no use, others are */
-		free(held->names);
-		held->names = NULL;
-		secret_unref(held->secret);
-		held->secret = NULL;
-		return 0;
-	}
-	if (held->names == NULL || held->needles == NULL)
+	if (held->needles != NULL)
+		return 1;
+	if (errno != EINVAL)
 		return -1;
-	memcpy(held->names, held->name, name_len);
-	memcpy(held->names + name_len, held->user, user_len);
-	held->name = held->names;
-	held->user = held->names + name_len;
-	return 1;
+	/* too short to be found again: this one is of no use, others are */
+	secret_unref(held->secret);
+	held->secret = NULL;
+	return 0;
 }
 
 static int
@@ -144,11 +134,13 @@ sieve_over(const struct held *held, size_t n)
 
 int
 secrets_refresh(struct secrets *secrets, struct vault *vault,
-    const struct bindings *bindings)
+    struct rules *rules)
 {
-	struct held *held, *old;
-	struct sieve *sieve = NULL, *old_sieve;
-	size_t n = 0, old_n;
+	const struct bindings *bindings = rules_bindings(rules);
+	struct secrets old;
+	struct sieve *sieve = NULL;
+	struct held *held;
+	size_t n = 0;
 
 	held = calloc(bindings_count(bindings) + 1, sizeof(*held));
 	if (held != NULL) {
@@ -163,16 +155,19 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	}
 
 	pthread_rwlock_wrlock(&secrets->lock);
-	old = secrets->held;
-	old_n = secrets->n;
-	old_sieve = secrets->sieve;
+	old.held = secrets->held;
+	old.n = secrets->n;
+	old.sieve = secrets->sieve;
+	old.rules = secrets->rules;
 	secrets->held = held;
 	secrets->n = n;
 	secrets->sieve = sieve;
+	secrets->rules = rules_ref(rules);
 	pthread_rwlock_unlock(&secrets->lock);
 
-	sieve_free(old_sieve);
-	held_free(old, old_n);
+	sieve_free(old.sieve);
+	held_free(old.held, old.n);
+	rules_unref(old.rules);
 	return held != NULL ? 0 : -1;
 }
 

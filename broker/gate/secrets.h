@@ -8,17 +8,17 @@
 #ifndef BROKER_GATE_SECRETS_H
 #define BROKER_GATE_SECRETS_H
 
-#include "gate/binding.h"
+#include "gate/gate.h"
 #include "gate/sieve.h"
 #include "vault/vault.h"
 
 #include <pthread.h>
 
-struct redact_needles;
 struct held;	/* one binding's secret */
 
 struct secrets {
 	pthread_rwlock_t lock;
+	struct rules *rules;	/* referenced: held[] points into their bindings */
 	struct held *held;	/* sorted by secret and Basic user */
 	size_t n;
 	struct sieve *sieve;	/* over held[].secret, same index */
@@ -27,11 +27,11 @@ struct secrets {
 int secrets_init(struct secrets *secrets);
 void secrets_clear(struct secrets *secrets);
 
-/* Take what the vault holds for these bindings.  A secret that cannot be read
+/* Take what the vault holds for these rules' bindings.  A secret that cannot be read
  * is left out, and with it every request that needs it.  0, or -1 where out of
  * memory: then the old snapshot is gone and nothing is handed out. */
 int secrets_refresh(struct secrets *secrets, struct vault *vault,
-    const struct bindings *bindings);
+    struct rules *rules);
 
 /* For one binding, referenced.  The vault has the last word: where it has
  * another version by now, or none, the snapshot is stale. */
