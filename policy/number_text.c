@@ -144,11 +144,12 @@ nat_to_flt(bool negative, const struct nat *x)
 	    sticky);
 }
 
-/* n / d, correctly rounded: 70 bits of quotient by shift and subtract. */
+/* n / d, correctly rounded: 70 bits of quotient by shift and subtract.  Aligned
+ * so that n / d lies between a half and two. */
 static struct flt
 nat_divide(bool negative, struct nat *n, struct nat *d)
 {
-	int shift = nat_bits(d) - nat_bits(n) + 1, i;
+	int shift = nat_bits(d) - nat_bits(n), i;
 	u128 q = 0;
 
 	if (n->n == 0)

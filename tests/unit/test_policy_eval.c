@@ -1,0 +1,312 @@
+/* Numbers, order, patterns and limits: what Rego says about corner cases. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy/builtin.h"
+#include "policy/plan.h"
+#include "policy/term.h"
+
+static struct arena arena;
+static jmp_buf here;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	return arena_init(&arena, 65536, (size_t)1 << 26, 10000000);
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	arena_release(&arena);
+	return 0;
+}
+
+static const struct value *
+term(const char *text)
+{
+	char err[200] = "";
+	const struct value *v = term_parse(&arena, text, strlen(text), err,
+	    sizeof(err));
+
+	if (v == NULL)
+		fail_msg("%s: %s", text, err);
+	return v;
+}
+
+static const char *
+shown(const struct value *v)
+{
+	struct buf b = { .arena = &arena };
+
+	if (v == NULL)
+		return "undefined";
+	value_to_json(&b, v, VALUE_JSON_REGO);
+	buf_putc(&b, '\0');
+	return b.p;
+}
+
+/* call is ["builtin", argument, ...]; an error is "error". */
+static const char *
+called(const char *call)
+{
+	struct eval eval = { .arena = &arena, .strict = true,
+	    .now_ns = 1700000000000000000 };
+	const struct value *v = term(call), *result;
+	const struct builtin *builtin;
+	char name[64] = "";
+	const char *why = "";
+
+	memcpy(name, v->col.items[0]->str.p, v->col.items[0]->str.n);
+	if ((builtin = builtin_find(name, &why)) == NULL)
+		fail_msg("%s: %s", name, why);
+	result = builtin->call(&eval, v->col.items + 1);
+	return eval.status != EVAL_OK ? "error" : shown(result);
+}
+
+/* Pairs of a call and its result, as OPA 1.9 gives it. */
+static const char *const cases[][2] = {
+	{ "[\"plus\", 0.1, 0.2]", "0.3" },
+	{ "[\"div\", 10, 3]", "3.3333333333333333333" },
+	{ "[\"mul\", 0.6666666666666666667, 3]", "2" },
+	{ "[\"plus\", 9007199254740993, 1]", "9007199254740994" },
+	{ "[\"mul\", 100000000000000000000, 10]", "1000000000000000000000" },
+	{ "[\"div\", 1, 0]", "error" },
+	{ "[\"rem\", 5, 3.0]", "2" },
+	{ "[\"rem\", 5.5, 2]", "error" },
+	{ "[\"rem\", -5, 3]", "-2" },
+	{ "[\"round\", 2.5]", "3" },
+	{ "[\"round\", -2.5]", "-3" },
+	{ "[\"ceil\", 1.2]", "2" },
+	{ "[\"floor\", -1.2]", "-2" },
+	{ "[\"gt\", 1e400, 1]", "true" },
+	{ "[\"equal\", 1, 1.0]", "true" },
+	{ "[\"equal\", 1e2, 100]", "true" },
+	{ "[\"lt\", 1e-400, 0]", "false" },
+	{ "[\"lt\", -1e-400, 0]", "true" },
+	{ "[\"plus\", 1e5000, 1]", "error" },
+	{ "[\"sort\", [{}, set(), [], \"a\", 1, true, null, false]]",
+	    "[null, false, true, 1, \"a\", [], {}, set()]" },
+	{ "[\"lt\", \"Z\", \"a\"]", "true" },
+	{ "[\"lt\", \"\xc3\xa9\", \"z\"]", "false" },
+	{ "[\"sprintf\", \"%d|%s|%v|%05.2f|%x\", [1.5, 3, {\"a\", 1}, 3.14159, "
+	    "255]]",
+	    "\"%!d(float64=1.5)|%!s(int=3)|{1, \\\"a\\\"}|03.14|ff\"" },
+	{ "[\"sprintf\", \"%d %d\", [1]]", "\"1 %!d(MISSING)\"" },
+	{ "[\"sprintf\", \"%s\", [1, 2]]", "\"%!s(int=1)%!(EXTRA int=2)\"" },
+	{ "[\"sprintf\", \"%.2f\", [2]]", "\"%!f(int=02)\"" },
+	{ "[\"sprintf\", \"%t %q\", [true, \"x\"]]",
+	    "\"%!t(string=true) \\\"x\\\"\"" },
+	{ "[\"to_number\", \"x\"]", "error" },
+	{ "[\"regex.match\", \"(\", \"a\"]", "error" },
+	{ "[\"regex.match\", \"^a$\", \"a\\n\"]", "false" },
+	{ "[\"regex.match\", \"\\\\p{Greek}\", \"\xce\xb1\"]", "true" },
+	{ "[\"regex.match\", \"(?<n>a)\", \"a\"]", "true" },
+	{ "[\"regex.match\", \"a(?=b)\", \"ab\"]", "error" },
+	{ "[\"regex.match\", \"^\\\\d+$\", \"\xd9\xa1\"]", "false" },
+	{ "[\"regex.match\", \"(?i)^k$\", \"\xe2\x84\xaa\"]", "true" },
+	{ "[\"regex.match\", \"a{1001}\", \"a\"]", "error" },
+	{ "[\"regex.match\", \"(a{100}){100}\", \"a\"]", "error" },
+	{ "[\"regex.find_n\", \"a*?b|a\", \"aab a\", -1]",
+	    "[\"aab\", \"a\"]" },
+	{ "[\"regex.find_all_string_submatch_n\", \"(a|ab)(c|bcd)\", "
+	    "\"abcd\", -1]", "[[\"abcd\", \"a\", \"bcd\"]]" },
+	{ "[\"regex.replace\", \"baab\", \"a*\", \"x\"]", "\"xbxbx\"" },
+	{ "[\"regex.split\", \"a*\", \"baab\"]", "[\"b\", \"b\"]" },
+	{ "[\"glob.match\", \"*.github.com\", [], \"api.github.com\"]",
+	    "true" },
+	{ "[\"glob.match\", \"*\", [], \"a.b\"]", "false" },
+	{ "[\"glob.match\", \"*\", null, \"a.b\"]", "true" },
+	{ "[\"glob.match\", \"api.**.com\", [\".\"], \"api.a.b.com\"]",
+	    "true" },
+	{ "[\"glob.match\", \"{a,b}/*\", [\"/\"], \"a/x\"]", "true" },
+	{ "[\"glob.match\", \"/v1/**\", [\"/\"], \"/v1\"]", "false" },
+	{ "[\"glob.match\", \"/v1/**\", [\"/\"], \"/v1/\"]", "true" },
+	{ "[\"glob.match\", \"[a-c]?\", [], \"bz\"]", "true" },
+	{ "[\"glob.match\", \"*a*b*\", [\"/\"], \"xaxxbx\"]", "true" },
+	{ "[\"upper\", \"\xc3\x9f\"]", "\"\xc3\x9f\"" },
+	{ "[\"lower\", \"\xc4\xb0\"]", "\"i\"" },
+	{ "[\"count\", \"\xc3\xa9\"]", "1" },
+	{ "[\"substring\", \"h\xc3\xa9llo\", 1, 3]", "\"\xc3\xa9ll\"" },
+	{ "[\"substring\", \"abc\", -1, 1]", "error" },
+	{ "[\"split\", \"\", \"x\"]", "[\"\"]" },
+	{ "[\"indexof\", \"h\xc3\xa9llo\", \"l\"]", "2" },
+	{ "[\"format_int\", 15.9, 16]", "\"f\"" },
+	{ "[\"units.parse\", \"10Ki\"]", "10240" },
+	{ "[\"units.parse_bytes\", \"1.5GB\"]", "1500000000" },
+	{ "[\"semver.compare\", \"1.0.0-alpha\", \"1.0.0\"]", "-1" },
+	{ "[\"semver.is_valid\", \"v1.0.0\"]", "false" },
+	{ "[\"time.parse_rfc3339_ns\", \"2026-02-29T00:00:00Z\"]", "error" },
+	{ "[\"time.parse_rfc3339_ns\", \"2026-01-01T00:00:00.5+02:00\"]",
+	    "1767218400500000000" },
+	{ "[\"time.parse_rfc3339_ns\", \"2300-01-01T00:00:00Z\"]", "error" },
+	{ "[\"time.parse_duration_ns\", \"1h30m\"]", "5400000000000" },
+	{ "[\"time.weekday\", 0]", "\"Thursday\"" },
+	{ "[\"json.unmarshal\", \"{\\\"a\\\":1,\\\"a\\\":2}\"]",
+	    "{\"a\": 2}" },
+	{ "[\"json.marshal\", {\"a\": {2, 1}, \"b\": 1.50}]",
+	    "\"{\\\"a\\\":[1,2],\\\"b\\\":1.50}\"" },
+	{ "[\"base64.decode\", \"YQ\"]", "error" },
+	{ "[\"base64url.decode\", \"YQ\"]", "\"a\"" },
+	{ "[\"net.cidr_contains\", \"10.0.0.0/8\", \"10.1.2.3\"]", "true" },
+	{ "[\"net.cidr_contains\", \"10.0.0.0/8\", \"::1\"]", "false" },
+	{ "[\"net.cidr_contains\", \"::ffff:0:0/96\", \"10.0.0.1\"]",
+	    "true" },
+	{ "[\"net.cidr_merge\", [\"0.0.0.0/1\", \"128.0.0.0/1\"]]",
+	    "{\"0.0.0.0/0\"}" },
+	{ "[\"minus\", {1, 2}, {2}]", "{1}" },
+	{ "[\"array.slice\", [1, 2, 3], -1, 2]", "[1, 2]" },
+	{ "[\"numbers.range\", 3, 1]", "[3, 2, 1]" },
+	{ "[\"max\", []]", "undefined" },
+	{ "[\"min\", [\"a\", 1]]", "1" }
+};
+
+static void
+corner_cases(void **state)
+{
+	size_t i;
+
+	if (setjmp(here) != 0)
+		fail_msg("%s", arena.message);
+	arena.armed = &here;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (strcmp(called(cases[i][0]), cases[i][1]) != 0)
+			fail_msg("%s: want %s, got %s", cases[i][0],
+			    cases[i][1], called(cases[i][0]));
+	(void)state;
+}
+
+/* Many keys in no order: found, unique, and sorted once somebody looks. */
+static void
+large_sets(void **state)
+{
+	struct value *set;
+	uint32_t i;
+
+	if (setjmp(here) != 0)
+		fail_msg("%s", arena.message);
+	arena.armed = &here;
+	set = value_set(&arena, 0);
+	for (i = 0; i < 20000; i++)
+		value_add(&arena, set, value_int(&arena,
+		    (int64_t)(i * 7919u % 10007u)));
+	assert_int_equal(set->col.n, 10007);
+	assert_true(value_has(&arena, set, term("5.0")));
+	assert_false(value_has(&arena, set, term("10007")));
+	value_sort(&arena, set);
+	for (i = 0; i < set->col.n; i++)
+		assert_int_equal(set->col.items[i]->num.i, i);
+	(void)state;
+}
+
+static void
+strict_json(void **state)
+{
+	static const char *const bad[] = {
+		"", "{", "[1,]", "{\"a\":1,}", "01", "1.", ".5", "+1", "NaN",
+		"'a'", "\"\x01\"", "\"\\ud800\"", "\"\xff\"", "1 2", "[1",
+		"{\"a\":1,\"a\":2}", "nul", "{\"a\"}", "\"\\x\""
+	};
+	char err[100];
+	size_t i;
+
+	if (setjmp(here) != 0)
+		fail_msg("%s", arena.message);
+	arena.armed = &here;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err[0] = '\0';
+		if (value_from_json(&arena, bad[i], strlen(bad[i]),
+		    &value_json_strict, err, sizeof(err)) != NULL)
+			fail_msg("\"%s\" was taken", bad[i]);
+		assert_string_not_equal(err, "");
+	}
+	(void)state;
+}
+
+static const struct plan *
+plan(const char *text)
+{
+	char err[300] = "";
+	const struct plan *p = plan_load(&arena, text, strlen(text), err,
+	    sizeof(err));
+
+	if (p == NULL)
+		fail_msg("%s", err);
+	return p;
+}
+
+#define AT "\"file\":0,\"row\":1,\"col\":1"
+#define STMT(type, body) "{\"type\":\"" type "\",\"stmt\":{" body "," AT "}}"
+#define LOCAL(n) "{\"type\":\"local\",\"value\":" #n "}"
+
+/* Scans 1,000 x 1,000 times. */
+static void
+long_loops_end(void **state)
+{
+	const char *text = "{\"static\":{},\"plans\":{\"plans\":[{\"name\":"
+	    "\"e\",\"blocks\":[{\"stmts\":["
+	    STMT("ScanStmt", "\"source\":0,\"key\":2,\"value\":3,\"block\":"
+	    "{\"stmts\":[" STMT("ScanStmt", "\"source\":0,\"key\":4,"
+	    "\"value\":5,\"block\":{\"stmts\":[" STMT("AssignVarStmt",
+	    "\"source\":" LOCAL(5) ",\"target\":6") "]}") "]}") "]}]}]}}";
+	struct eval eval = { .arena = &arena };
+	struct value *input;
+	int64_t i;
+
+	if (setjmp(here) != 0)
+		fail_msg("%s", arena.message);
+	arena.armed = &here;
+	eval.plan = plan(text);
+	input = value_array(&arena, 1000);
+	for (i = 0; i < 1000; i++)
+		value_append(&arena, input, value_int(&arena, i));
+	eval.input = input;
+	arena.steps = 0;
+	arena.max_steps = 1000000;
+	assert_int_equal(eval_run(&eval, &eval.plan->plans[0]), EVAL_LIMIT);
+	assert_non_null(strstr(arena.message, "step limit"));
+	(void)state;
+}
+
+static void
+endless_recursion_ends(void **state)
+{
+	const char *text = "{\"static\":{},\"plans\":{\"plans\":[{\"name\":"
+	    "\"e\",\"blocks\":[{\"stmts\":[" STMT("CallStmt", "\"func\":\"f\","
+	    "\"args\":[" LOCAL(0) "," LOCAL(1) "," LOCAL(0) "],\"result\":2")
+	    "]}]}]},\"funcs\":{\"funcs\":[{\"name\":\"f\",\"params\":[0,1,2],"
+	    "\"return\":3,\"blocks\":[{\"stmts\":[" STMT("CallStmt",
+	    "\"func\":\"f\",\"args\":[" LOCAL(0) "," LOCAL(1) "," LOCAL(2)
+	    "],\"result\":3") "]}]}]}}";
+	struct eval eval = { .arena = &arena };
+
+	if (setjmp(here) != 0)
+		fail_msg("%s", arena.message);
+	arena.armed = &here;
+	eval.plan = plan(text);
+	eval.input = eval.data = value_object(&arena, 0);
+	assert_int_equal(eval_run(&eval, &eval.plan->plans[0]), EVAL_LIMIT);
+	assert_non_null(strstr(arena.message, "depth limit"));
+	(void)state;
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(corner_cases), T(large_sets), T(strict_json),
+		T(long_loops_end), T(endless_recursion_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
