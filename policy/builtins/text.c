@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "policy/builtin.h"
+#include "policy/regex/regex.h"
 #include "policy/unicode_case.h"
 #include "policy/utf8.h"
 
@@ -177,13 +178,54 @@ put_int(struct buf *out, const struct verb *v, int64_t i, unsigned base,
 	put_number(out, v, prefix, digits.p, digits.n);
 }
 
+/* As in a Go string literal. */
+static void
+put_escaped(struct buf *out, uint32_t rune, char quote, bool valid, char byte)
+{
+	static const char from[] = "\a\b\f\n\r\t\v\\", to[] = "abfnrtv\\";
+	char text[16];
+	const char *at = rune != 0 && rune < 0x80 ?
+	    strchr(from, (int)rune) : NULL;
+
+	if (!valid) {
+		snprintf(text, sizeof(text), "\\x%02x", (unsigned char)byte);
+		buf_puts(out, text);
+	} else if (at != NULL || rune == (uint32_t)quote) {
+		buf_putc(out, '\\');
+		buf_putc(out, at != NULL ? to[at - from] : quote);
+	} else if (unicode_printable(rune)) {
+		buf_rune(out, rune);
+	} else {
+		snprintf(text, sizeof(text), rune < 0x20 || rune == 0x7f ?
+		    "\\x%02x" : rune < 0x10000 ? "\\u%04x" : "\\U%08x",
+		    (unsigned)rune);
+		buf_puts(out, text);
+	}
+}
+
+static void
+put_text_quoted(struct buf *out, const char *p, size_t n)
+{
+	uint32_t rune;
+	size_t i, used;
+
+	buf_putc(out, '"');
+	for (i = 0; i < n; i += used) {
+		rune = utf8_decode(p + i, n - i, &used);
+		put_escaped(out, rune, '"', !(rune == 0xfffd && used == 1),
+		    p[i]);
+	}
+	buf_putc(out, '"');
+}
+
 static void
 put_rune_quoted(struct buf *out, const struct verb *v, int64_t i)
 {
 	struct buf text = { .arena = out->arena };
 
 	buf_putc(&text, '\'');
-	buf_rune(&text, i < 0 || i > 0x10ffff ? 0xfffd : (uint32_t)i);
+	put_escaped(&text, i < 0 || i > 0x10ffff ? 0xfffd : (uint32_t)i, '\'',
+	    true, 0);
 	buf_putc(&text, '\'');
 	pad(out, v, text.p, text.n);
 }
@@ -310,7 +352,7 @@ format_text(struct buf *out, const struct verb *v, const char *p, size_t n)
 	switch (v->verb[0]) {
 	case 'v':
 		if (v->sharp) {
-			value_json_string(&text, p, n, 0);
+			put_text_quoted(&text, p, n);
 			pad(out, v, text.p, text.n);
 			return true;
 		}
@@ -319,7 +361,7 @@ format_text(struct buf *out, const struct verb *v, const char *p, size_t n)
 		pad(out, v, p, n);
 		return true;
 	case 'q':
-		value_json_string(&text, p, n, 0);
+		put_text_quoted(&text, p, n);
 		pad(out, v, text.p, text.n);
 		return true;
 	case 'x':

@@ -27,5 +27,7 @@ bool regex_compile(struct arena *arena, struct regex *regex,
 /* Ranges of a Unicode category (L, Lu, ...) or script (Greek); 0: unknown. */
 size_t unicode_class(const char *name, size_t len, struct prog_range *out,
     size_t max);
+/* Letters, marks, numbers, punctuation, symbols and the ASCII space. */
+bool unicode_printable(uint32_t rune);
 
 #endif

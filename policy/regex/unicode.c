@@ -1414,3 +1414,25 @@ unicode_class(const char *name, size_t len, struct prog_range *out,
 	return collect(scripts, sizeof(scripts) / sizeof(scripts[0]),
 	    script_names, name, len, false, out, max);
 }
+
+bool
+unicode_printable(uint32_t rune)
+{
+	size_t low = 0, high = sizeof(categories) / sizeof(categories[0]);
+	size_t middle;
+
+	if (rune == ' ')
+		return true;
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (rune > categories[middle].high)
+			low = middle + 1;
+		else if (rune < categories[middle].low)
+			high = middle;
+		else
+			return strchr("LMNPS",
+			    category_names[categories[middle].name][0]) !=
+			    NULL;
+	}
+	return false;
+}

@@ -266,15 +266,18 @@ plain_path(name) if {
 
 dns_name := trim_suffix(lower(object.get(input, ["target", "host"], object.get(input, ["action", "name"], ""))), ".")
 
+first_name_glob(list) := [pattern |
+	some pattern in list
+	glob.match(pattern, ["."], dns_name)
+][0]
+
 # What may be reached may be resolved.
 dns_answer := allow("dns/bound", sprintf("%s has a binding", [dns_name])) if {
 	bindings_by_host[dns_name]
 } else := allow("dns/allow", sprintf("data.dns.allow has %s", [pattern])) if {
-	some pattern in data.dns.allow
-	glob.match(pattern, ["."], dns_name)
+	pattern := first_name_glob(data.dns.allow)
 } else := allow("dns/egress", sprintf("data.egress.allow has %s", [pattern])) if {
-	some pattern in egress_hosts
-	glob.match(pattern, ["."], dns_name)
+	pattern := first_name_glob(egress_hosts)
 } else := deny("dns/default", sprintf("%s is in none of data.dns.allow, data.egress.allow and the bindings", [dns_name]))
 
 # --- budgets ------------------------------------------------------------
@@ -313,9 +316,7 @@ delegation_refusal := deny("delegation/expired", "the delegation has expired") i
 	"delegation/widened",
 	sprintf("the delegation by %v gives more than it has", [input.delegation.chain[i].principal]),
 ) if {
-	some i, link in input.delegation.chain
-	some scope in next_scopes(i)
-	not covered_by(scope, link.scopes)
+	i := widened[0]
 } else := deny(
 	"delegation/scope",
 	sprintf("the delegation's scopes do not cover %s", [wanted_scope]),
@@ -323,6 +324,13 @@ delegation_refusal := deny("delegation/expired", "the delegation has expired") i
 	input.delegation
 	not covered_by(wanted_scope, object.get(input.delegation, "scopes", []))
 }
+
+# The links that hand on a scope which they do not have.
+widened := [i |
+	some i, link in input.delegation.chain
+	some scope in next_scopes(i)
+	not covered_by(scope, link.scopes)
+]
 
 next_scopes(i) := input.delegation.chain[i + 1].scopes if {
 	input.delegation.chain[i + 1]

@@ -205,6 +205,12 @@ test_dns_allowed if rule_of(dns("a.names.example")) == "dns/allow"
 
 test_dns_of_egress if rule_of(dns("x.debian.example")) == "dns/egress"
 
+test_two_patterns_are_no_conflict if {
+	d := data.countersign.decision with input as dns("a.names.example")
+		with data.dns.allow as ["*.names.example", "a.*.example"]
+	d.reason == "data.dns.allow has *.names.example"
+}
+
 test_dns_default if rule_of(dns("other.example")) == "dns/default"
 
 delegated(scopes, chain, expires) := patched(request("GET", "/repos/o/r"), [{
@@ -222,6 +228,12 @@ test_delegation_expired if rule_of(delegated(["github:GET"], alice, 1700000000))
 test_delegation_scope if rule_of(delegated(["github:POST"], alice, 1700000001)) == "delegation/scope"
 
 test_delegation_widened if rule_of(delegated(["*"], alice, 1700000001)) == "delegation/widened"
+
+test_delegation_widened_twice if {
+	chain := [{"principal": "alice", "scopes": ["dns"]}, {"principal": "bob", "scopes": ["local"]}]
+	d := judged(delegated(["*"], chain, 1700000001))
+	d.reason == "the delegation by alice gives more than it has"
+}
 
 test_delegation_never_allows_more if {
 	rule_of(patched(delegated(["github"], alice, 1700000001), [{"op": "replace", "path": "/action/verb", "value": "DELETE"}])) == "binding/method"
