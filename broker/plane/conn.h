@@ -204,7 +204,7 @@ void front_free(struct front *front);
 void record_submit(struct exchange *exchange, const struct gate_verdict *verdict);
 void record_outcome(struct exchange *exchange);
 void record_take(struct worker *worker);
-void record_retry(struct worker *worker);	/* what found the ring full */
+void record_retry(struct worker *worker);	/* hand over what waits, as far as the ring has room */
 void record_forget(struct worker *worker);	/* at the end */
 
 #endif

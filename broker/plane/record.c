@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define HAND_OVER_AT 8
+
 static bool
 healthy(const struct worker *worker)
 {
@@ -33,18 +35,21 @@ park(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
 		entry->record.run = memcpy(text + policy_len, record->run, run_len);
 	*worker->backlog_last = entry;
 	worker->backlog_last = &entry->next;
+	worker->n_backlog++;
 	return 0;
 }
 
+/* Records go to the recorder some at a time, at the latest when the turn ends:
+ * each hand-over may cost a system call and a change of process. */
 static int
 submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
 {
-	if (worker->backlog == NULL &&
-	    ledger_submit(worker->port, record, ticket) == 0)
-		return 0;
-	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX)
+	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX ||
+	    park(worker, record, ticket) != 0)
 		return -1;
-	return park(worker, record, ticket);
+	if (worker->n_backlog >= HAND_OVER_AT)
+		record_retry(worker);
+	return 0;
 }
 
 void
@@ -59,6 +64,7 @@ record_retry(struct worker *worker)
 		worker->backlog = entry->next;
 		if (worker->backlog == NULL)
 			worker->backlog_last = &worker->backlog;
+		worker->n_backlog--;
 		free(entry);
 	}
 }
@@ -73,6 +79,7 @@ record_forget(struct worker *worker)
 		free(entry);
 	}
 	worker->backlog_last = &worker->backlog;
+	worker->n_backlog = 0;
 }
 
 /* The digest of the rules that decided, or of those now in force. */

@@ -245,12 +245,12 @@ turn(struct worker *worker)
 	worker->now_us = timer_now_us();
 	dispatch(worker, n);
 	timer_fire(worker->limits, TIME_LIMITS, worker_now_ms(worker));
-	record_retry(worker);
 	if (atomic_exchange(&worker->cut_all, false))
 		conn_cut(worker, NULL, NULL);
 	if (atomic_load(&worker->plane->stopping))
 		stop_accepting(worker);
 	run_again(worker);
+	record_retry(worker);
 	conn_free_dead(worker);
 	upstream_free_dead(worker);
 }

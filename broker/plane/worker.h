@@ -65,7 +65,7 @@ struct plane {
 	atomic_bool stopping;
 };
 
-/* A record that found the ring full, in order. */
+/* A record to be handed to the recorder, in order. */
 struct backlog {
 	struct backlog *next;
 	struct ledger_record record;	/* its text lies behind */
@@ -91,6 +91,7 @@ struct worker {
 	struct ledger_port *port;
 	uint64_t next_ticket;
 	struct backlog *backlog, **backlog_last;
+	unsigned n_backlog;
 	struct exchange *waiting;	/* for a receipt */
 
 	struct gate_thread *gate_thread;
