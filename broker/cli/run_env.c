@@ -32,6 +32,8 @@ run_env_free(struct run_env *env)
 
 	for (i = 0; i < env->n; i++)
 		free(env->vars[i]);
+	for (i = 0; i < RUN_ENV_REMOVED_MAX; i++)
+		free(env->removed[i]);
 	free(env->vars);
 	memset(env, 0, sizeof(*env));
 }

@@ -18,7 +18,7 @@ struct run_env {
 	char **vars;		/* "NAME=value", ended by NULL */
 	size_t n, cap;
 	bool failed;		/* out of memory: no such environment may be used */
-	const char *removed[RUN_ENV_REMOVED_MAX];	/* names, ours */
+	char *removed[RUN_ENV_REMOVED_MAX];	/* names, ours */
 	size_t n_removed;	/* may be above the maximum */
 };
 
