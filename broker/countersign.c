@@ -2,6 +2,7 @@
 #include "adapters/credential/git.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -54,6 +55,24 @@ static const struct cli_command credential_table[] = {
 };
 
 static const struct cli_command policy_table[] = {
+	{ .name = "check", .operands = "PACK", .raw = true,
+	  .summary = "Load a pack; say what it is and what is odd",
+	  .run_raw = policy_command },
+	{ .name = "eval", .operands = "PACK INPUT.json|-", .raw = true,
+	  .summary = "Decide one input; --trace says why",
+	  .run_raw = policy_command },
+	{ .name = "test", .operands = "PACK", .raw = true,
+	  .summary = "Run the test_ rules of a pack",
+	  .run_raw = policy_command },
+	{ .name = "build", .operands = "PACK", .raw = true,
+	  .summary = "Compile a pack's plan (needs opa)",
+	  .run_raw = policy_command },
+	{ .name = "replay", .operands = "--pack PACK RECORDS...", .raw = true,
+	  .summary = "Decide recorded inputs again",
+	  .run_raw = policy_command },
+	{ .name = "diff", .operands = "OLD NEW RECORDS...", .raw = true,
+	  .summary = "What another pack would have decided",
+	  .run_raw = policy_command },
 	{ .name = "reload", .operands = "", .run = cmd_reload,
 	  .summary = "Make a running daemon read the pack again" },
 	{ .name = NULL }

@@ -147,14 +147,22 @@ policy_command(int argc, char **argv)
 	size_t c;
 	int i;
 
-	if (argc < 2)
+	/* "policy check ..." or "check ...", as the table of commands cuts it. */
+	if (argc > 0 && strcmp(argv[0], "policy") == 0) {
+		argv++;
+		argc--;
+	}
+	if (argc < 1)
 		return usage(stderr);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+	args.name = argv[0];
+	for (i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--help") != 0 &&
+		    strcmp(argv[0], "help") != 0)
+			continue;
 		usage(stdout);
 		return COMMAND_YES;
 	}
-	args.name = argv[1];
-	for (i = 2; i < argc; i++) {
+	for (i = 1; i < argc; i++) {
 		if (argv[i][0] == '-' && argv[i][1] != '\0') {
 			if (!take_option(&args, argc, argv, &i))
 				return command_fail("%s: unknown option, or "

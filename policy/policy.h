@@ -126,7 +126,7 @@ int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
 
 /*
  * `countersign policy check|eval|test|build|replay|diff ...`; argv[0] is
- * "policy".  The exit status: 0, 1 where the answer is no, 2 for wrong usage
+ * "policy", or already the command behind it.  The exit status: 0, 1 where the answer is no, 2 for wrong usage
  * or files that cannot be read.
  */
 int policy_command(int argc, char **argv);
