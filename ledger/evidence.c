@@ -176,7 +176,7 @@ free_names(char **names, size_t count)
 static char **
 list(int fd, unsigned *files, size_t *count)
 {
-	char **names = NULL, **more;
+	char **names = NULL, **more, *name;
 	struct dirent *entry;
 	DIR *dir;
 
@@ -198,9 +198,9 @@ list(int fd, unsigned *files, size_t *count)
 				break;
 			names = more;
 		}
-		if ((names[*count] = strdup(entry->d_name)) == NULL)
+		if ((name = strdup(entry->d_name)) == NULL)
 			break;
-		++*count;
+		names[(*count)++] = name;
 	}
 	if (errno == 0 && names == NULL)
 		names = calloc(1, sizeof(*names));

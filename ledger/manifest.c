@@ -48,6 +48,7 @@ manifest_add(struct manifest *manifest, const char *path, uint64_t bytes,
     const char sha256[65])
 {
 	struct manifest_file *more;
+	char *copy;
 
 	if ((manifest->count & (manifest->count + 1)) == 0) {
 		more = realloc(manifest->file,
@@ -56,10 +57,11 @@ manifest_add(struct manifest *manifest, const char *path, uint64_t bytes,
 			return -1;
 		manifest->file = more;
 	}
+	if ((copy = strdup(path)) == NULL)
+		return -1;
 	more = &manifest->file[manifest->count];
 	memset(more, 0, sizeof(*more));
-	if ((more->path = strdup(path)) == NULL)
-		return -1;
+	more->path = copy;
 	more->bytes = bytes;
 	memcpy(more->sha256, sha256, 64);
 	manifest->count++;
