@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy reload' ' verify' ' ledger' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy reload' ' verify' ' ledger' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -81,6 +81,18 @@ complete -c countersign -n '__countersign_at " grant"' -l revoke -r -d 'revoke a
 complete -c countersign -n '__countersign_at " grant"' -l json -d 'print the whole answer as JSON'
 complete -c countersign -n '__countersign_at " grant"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a policy -d 'Work on the policy'
+complete -c countersign -f -n '__countersign_at " policy"' -a check -d 'Load a pack; say what it is and what is odd'
+complete -c countersign -n '__countersign_at " policy check"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a eval -d 'Decide one input; --trace says why'
+complete -c countersign -n '__countersign_at " policy eval"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a test -d 'Run the test_ rules of a pack'
+complete -c countersign -n '__countersign_at " policy test"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a build -d 'Compile a pack\'s plan (needs opa)'
+complete -c countersign -n '__countersign_at " policy build"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a replay -d 'Decide recorded inputs again'
+complete -c countersign -n '__countersign_at " policy replay"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a diff -d 'What another pack would have decided'
+complete -c countersign -n '__countersign_at " policy diff"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " policy"' -a reload -d 'Make a running daemon read the pack again'
 complete -c countersign -n '__countersign_at " policy reload"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a verify -d 'Verify a run\'s evidence, by default the last one\'s'

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy reload"|" verify"|" ledger"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy reload"|" verify"|" ledger"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -126,8 +126,32 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' policy') offer=(
+		'check:Load a pack; say what it is and what is odd'
+		'eval:Decide one input; --trace says why'
+		'test:Run the test_ rules of a pack'
+		'build:Compile a pack'\''s plan (needs opa)'
+		'replay:Decide recorded inputs again'
+		'diff:What another pack would have decided'
 		'reload:Make a running daemon read the pack again'
 		'--help:show help'
+		) ;;
+	' policy check') offer=(
+		'--help:show this and exit'
+		) ;;
+	' policy eval') offer=(
+		'--help:show this and exit'
+		) ;;
+	' policy test') offer=(
+		'--help:show this and exit'
+		) ;;
+	' policy build') offer=(
+		'--help:show this and exit'
+		) ;;
+	' policy replay') offer=(
+		'--help:show this and exit'
+		) ;;
+	' policy diff') offer=(
+		'--help:show this and exit'
 		) ;;
 	' policy reload') offer=(
 		'--help:show this and exit'
