@@ -202,6 +202,7 @@ enum step front_handshake(struct conn *conn);		/* CONN_TLS */
 void front_free(struct front *front);
 
 void record_submit(struct exchange *exchange, const struct gate_verdict *verdict);
+void record_waited(struct exchange *exchange);	/* it waits for no receipt any more */
 void record_outcome(struct exchange *exchange);
 void record_take(struct worker *worker);
 void record_retry(struct worker *worker);	/* hand over what waits, as far as the ring has room */

@@ -33,8 +33,11 @@ park(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
 	entry->record.policy = text;
 	if (run_len > 0)
 		entry->record.run = memcpy(text + policy_len, record->run, run_len);
-	*worker->backlog_last = entry;
-	worker->backlog_last = &entry->next;
+	if (worker->backlog != NULL)
+		worker->backlog_last->next = entry;
+	else
+		worker->backlog = entry;
+	worker->backlog_last = entry;
 	worker->n_backlog++;
 	return 0;
 }
@@ -62,8 +65,6 @@ record_retry(struct worker *worker)
 		    ledger_submit(worker->port, &entry->record, entry->ticket) != 0)
 			return;
 		worker->backlog = entry->next;
-		if (worker->backlog == NULL)
-			worker->backlog_last = &worker->backlog;
 		worker->n_backlog--;
 		free(entry);
 	}
@@ -78,7 +79,6 @@ record_forget(struct worker *worker)
 		worker->backlog = entry->next;
 		free(entry);
 	}
-	worker->backlog_last = &worker->backlog;
 	worker->n_backlog = 0;
 }
 
@@ -100,35 +100,34 @@ digest_of(struct exchange *exchange, const struct gate_verdict *verdict,
 
 /* --- waiting ---------------------------------------------------------- */
 
+/* Receipts come in the order of submission: the one looked for is nearly always
+ * the first. */
 static void
 wait_for(struct worker *worker, struct exchange *exchange)
 {
-	struct exchange *first = worker->waiting;
-
-	/* A ring: receipts come in the order of submission, so the one looked
-	 * for is nearly always the first. */
-	if (first == NULL) {
-		worker->waiting = exchange->next = exchange->prev = exchange;
-	} else {
-		exchange->prev = first->prev;
-		exchange->next = first;
-		first->prev->next = exchange;
-		first->prev = exchange;
-	}
+	exchange->next = NULL;
+	exchange->prev = worker->waiting_last;
+	if (exchange->prev != NULL)
+		exchange->prev->next = exchange;
+	else
+		worker->waiting = exchange;
+	worker->waiting_last = exchange;
 	exchange->waiting = true;
 }
 
-static void
-waited(struct worker *worker, struct exchange *exchange)
+void
+record_waited(struct exchange *exchange)
 {
-	if (exchange->next == exchange) {
-		worker->waiting = NULL;
-	} else {
+	struct worker *worker = exchange->worker;
+
+	if (exchange->prev != NULL)
 		exchange->prev->next = exchange->next;
+	else
+		worker->waiting = exchange->next;
+	if (exchange->next != NULL)
 		exchange->next->prev = exchange->prev;
-		if (worker->waiting == exchange)
-			worker->waiting = exchange->next;
-	}
+	else
+		worker->waiting_last = exchange->prev;
 	exchange->next = exchange->prev = NULL;
 	exchange->waiting = false;
 }
@@ -186,7 +185,7 @@ record_outcome(struct exchange *exchange)
 static void
 answered(struct exchange *exchange, const struct ledger_receipt *receipt)
 {
-	waited(exchange->worker, exchange);
+	record_waited(exchange);
 	exchange->recorded = receipt->status == LEDGER_DURABLE;
 	exchange->failed = !exchange->recorded;
 	memcpy(exchange->leaf, receipt->leaf, sizeof(exchange->leaf));
@@ -201,14 +200,9 @@ find(struct worker *worker, uint64_t ticket)
 {
 	struct exchange *at = worker->waiting;
 
-	if (at == NULL)
-		return NULL;
-	do {
-		if (at->ticket == ticket)
-			return at;
+	while (at != NULL && at->ticket != ticket)
 		at = at->next;
-	} while (at != worker->waiting);
-	return NULL;
+	return at;
 }
 
 void

@@ -50,8 +50,8 @@ carry(struct conn *conn, struct pump *pump, struct stream *source,
     struct buf *in, struct stream *sink, struct buf *out, bool *ended,
     bool *moved)
 {
-	size_t before = out->len;
 	enum pump_result result = PUMP_MORE;
+	size_t before;
 
 	if (!pump->done && out->len < PUMP_MARK)
 		result = relay_fill(pump, source, in, out, conn->worker->scratch,

@@ -34,8 +34,11 @@ worker_post(struct worker *worker, struct message *message)
 	message->next = NULL;
 	pthread_mutex_lock(&worker->inbox_lock);
 	first = worker->inbox_first == NULL;
-	*worker->inbox_last = message;
-	worker->inbox_last = &message->next;
+	if (first)
+		worker->inbox_first = message;
+	else
+		worker->inbox_last->next = message;
+	worker->inbox_last = message;
 	pthread_mutex_unlock(&worker->inbox_lock);
 	if (first)
 		worker_wake(worker);
@@ -49,7 +52,6 @@ read_inbox(struct worker *worker)
 	pthread_mutex_lock(&worker->inbox_lock);
 	message = worker->inbox_first;
 	worker->inbox_first = NULL;
-	worker->inbox_last = &worker->inbox_first;
 	pthread_mutex_unlock(&worker->inbox_lock);
 	for (; message != NULL; message = next) {
 		next = message->next;
@@ -306,8 +308,6 @@ worker_init(struct worker *worker, struct plane *plane, unsigned index,
 	memset(worker, 0, sizeof(*worker));
 	worker->plane = plane;
 	worker->index = index;
-	worker->inbox_last = &worker->inbox_first;
-	worker->backlog_last = &worker->backlog;
 	worker->inbox.fd = worker->spare_fd = -1;
 	worker->pool.max_idle = plane->conf->pool;
 	pthread_mutex_init(&worker->inbox_lock, NULL);
@@ -356,10 +356,7 @@ worker_free(struct worker *worker)
 
 	read_inbox(worker);	/* lookups that came late, connections nobody took */
 	while ((exchange = worker->waiting) != NULL) {
-		worker->waiting = exchange->next != exchange ? exchange->next : NULL;
-		exchange->prev->next = exchange->next;
-		exchange->next->prev = exchange->prev;
-		exchange->waiting = false;
+		record_waited(exchange);
 		exchange_end(exchange);
 	}
 	upstream_close_idle(worker);

@@ -80,7 +80,7 @@ struct worker {
 	int spare_fd;			/* given up to take and refuse a connection at EMFILE */
 	struct source listener, inbox, receipts;
 	pthread_mutex_t inbox_lock;
-	struct message *inbox_first, **inbox_last;
+	struct message *inbox_first, *inbox_last;
 	atomic_bool cut_all;		/* a revocation could not be told in detail */
 	atomic_bool stop_now;
 	atomic_uint load;		/* connections, with those on their way here */
@@ -90,9 +90,9 @@ struct worker {
 
 	struct ledger_port *port;
 	uint64_t next_ticket;
-	struct backlog *backlog, **backlog_last;
+	struct backlog *backlog, *backlog_last;
 	unsigned n_backlog;
-	struct exchange *waiting;	/* for a receipt */
+	struct exchange *waiting, *waiting_last;	/* for a receipt, in order */
 
 	struct gate_thread *gate_thread;
 	struct pool pool;
