@@ -12,6 +12,7 @@
 #define ACCEPTS_MAX 32		/* of one turn */
 #define LINGER_MS 5000
 #define QUIET_MS 500
+#define PAUSE_MS 50
 #define POOL_MS 60000		/* servers close idle connections after about as long */
 #define RETRY_MS 2		/* the ledger's ring was full */
 
@@ -149,20 +150,45 @@ place(struct worker *self, int fd)
 	worker_post(worker, &handover->message);
 }
 
-/* No descriptor is left: a connection that stays in the queue would wake us for
- * ever, so one is kept back to take it and to close it. */
 static void
+listen_again(struct worker *worker)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE,
+	    .data.ptr = &worker->listener };
+
+	if (worker->listener.fd >= 0)
+		epoll_ctl(worker->epoll, EPOLL_CTL_ADD, worker->listener.fd, &event);
+}
+
+static void
+on_pause_over(struct timer *timer)
+{
+	listen_again((struct worker *)((char *)timer -
+	    offsetof(struct worker, pause)));
+}
+
+/*
+ * No descriptor is left, and a connection that stays in the queue would wake us
+ * for ever: one descriptor is kept back to take it and to close it.  Where
+ * another thread was faster to use that one, nothing is accepted for a moment.
+ */
+static bool
 shed(struct worker *worker)
 {
 	int fd;
 
-	if (worker->spare_fd < 0)
-		return;
-	close(worker->spare_fd);
-	fd = accept4(worker->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (worker->spare_fd >= 0)
+		close(worker->spare_fd);
+	fd = worker->spare_fd < 0 ? -1 : accept4(worker->listener.fd, NULL, NULL,
+	    SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	worker->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (worker->spare_fd >= 0)
+		return true;
+	epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->listener.fd, NULL);
+	worker_limit(worker, &worker->pause, TIME_PAUSE);
+	return false;
 }
 
 static void
@@ -175,11 +201,12 @@ on_listener(struct source *source, uint32_t events)
 		int fd = accept4(source->fd, NULL, NULL,
 		    SOCK_NONBLOCK | SOCK_CLOEXEC);
 
+		bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
+
 		if (fd >= 0)
 			place(worker, fd);
-		else if (errno == EMFILE || errno == ENFILE)
-			shed(worker);
-		else if (errno != ECONNABORTED && errno != EINTR)
+		else if (full ? !shed(worker) :
+		    errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
 }
@@ -299,6 +326,8 @@ init_limits(struct worker *worker, const struct conf *conf)
 	timer_queue_init(&worker->limits[TIME_POOL],
 	    conf->upstream_idle_ms < POOL_MS ? conf->upstream_idle_ms : POOL_MS);
 	timer_queue_init(&worker->limits[TIME_LINGER], LINGER_MS);
+	timer_queue_init(&worker->limits[TIME_PAUSE], PAUSE_MS);
+	worker->pause.fire = on_pause_over;
 }
 
 int

@@ -35,6 +35,7 @@ enum time_limit {
 	TIME_UPSTREAM,		/* an upstream that neither sends nor takes */
 	TIME_POOL,		/* an idle pooled connection */
 	TIME_LINGER,		/* a client to read our last words */
+	TIME_PAUSE,		/* no accepting: there are no descriptors */
 	TIME_LIMITS
 };
 
@@ -78,6 +79,7 @@ struct worker {
 	pthread_t thread;
 	int epoll;
 	int spare_fd;			/* given up to take and refuse a connection at EMFILE */
+	struct timer pause;		/* armed: the listener is not watched */
 	struct source listener, inbox, receipts;
 	pthread_mutex_t inbox_lock;
 	struct message *inbox_first, *inbox_last;
