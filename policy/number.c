@@ -102,8 +102,8 @@ exponent(const char *p, const char *end)
 static struct decimal
 decimal_of(const char *p, size_t n)
 {
-	struct decimal d = { .zero = true };
 	const char *end = p + n, *e = p, *q, *last;
+	struct decimal d = { .zero = true, .p = end };	/* zero: no digits */
 	bool after = false;
 
 	if (p < end && *p == '-') {
