@@ -178,6 +178,7 @@ one_file(struct replay *r, const char *path)
 		arena_reset(&r->arena);
 		one_record(r, start, (size_t)(stop - start), line);
 	}
+	r->arena.armed = NULL;
 	free(text);
 	return COMMAND_YES;
 }

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,8 +155,9 @@ run_call(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 		if (args[i] == NULL && (stmt->builtin != NULL || i > 1))
 			return false;
 	}
-	result = stmt->func != NULL ? call_func(eval, stmt->func, args) :
-	    call_builtin(eval, stmt->builtin, args);
+	result = stmt->builtin != NULL ?
+	    call_builtin(eval, stmt->builtin, args) :
+	    call_func(eval, stmt->func, args);
 	frame->locals[stmt->target] = result;
 	return result != NULL;
 }
@@ -616,6 +618,7 @@ eval_rule(struct eval *eval, const struct plan_func *rule,
 	const struct value *args[2] = { eval->input, eval->data };
 	jmp_buf here, *outer = eval->arena->armed;
 
+	assert(rule->n_params == 2);
 	*result = NULL;
 	if (setjmp(here) == 0) {
 		eval->arena->armed = &here;

@@ -91,8 +91,9 @@ struct loader {
 	size_t err_len;
 };
 
-static bool __attribute__((format(printf, 2, 3)))
-refuse(struct loader *l, const char *format, ...)
+/* The first problem is the one that is told. */
+static void __attribute__((format(printf, 2, 3)))
+note_problem(struct loader *l, const char *format, ...)
 {
 	char what[256];
 	va_list ap;
@@ -102,8 +103,10 @@ refuse(struct loader *l, const char *format, ...)
 	va_end(ap);
 	if (l->err_len > 0 && l->err[0] == '\0')
 		snprintf(l->err, l->err_len, "%s: %s", l->where, what);
-	return false;
 }
+
+/* A macro, so that who analyzes a caller sees that the result is false. */
+#define refuse(l, ...) (note_problem((l), __VA_ARGS__), false)
 
 static char *
 text_copy(struct loader *l, const struct value *v)

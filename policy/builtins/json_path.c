@@ -313,7 +313,8 @@ edit_at(struct eval *eval, const struct value *v,
 		return NULL;
 	if (v->kind != VALUE_ARRAY)
 		return with_child(eval, v, path[0], changed);
-	index_of(path[0], v->col.n, false, &i);
+	if (!index_of(path[0], v->col.n, false, &i))
+		return NULL;
 	copy = value_array(eval->arena, v->col.n);
 	memcpy(copy->col.items, v->col.items,
 	    v->col.n * sizeof(*v->col.items));
