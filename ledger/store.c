@@ -306,7 +306,7 @@ store_open(struct store *store, const char *dir, uint8_t sk[NOTE_SK_LEN],
     bool sync, bool check_all, uint64_t reserve, struct replay *replay,
     struct replay_torn *torn, struct problem *problem)
 {
-	struct checkpoint checkpoint;
+	struct checkpoint checkpoint = { .size = 0 };
 
 	*store = (struct store){ .dirfd = -1, .lock_fd = -1, .log_fd = -1,
 	    .sk = sk, .sync = sync };

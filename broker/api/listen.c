@@ -64,7 +64,7 @@ int
 api_listen_tcp(const struct sockaddr_in *address, uint16_t *port, char *err,
     size_t err_len)
 {
-	struct sockaddr_in bound;
+	struct sockaddr_in bound = { .sin_port = 0 };
 	socklen_t len = sizeof(bound);
 	int fd, on = 1;
 

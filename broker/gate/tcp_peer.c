@@ -17,7 +17,8 @@ struct query {
 static bool
 ask_for(int fd, struct query *out)
 {
-	struct sockaddr_in here, there;
+	struct sockaddr_in here = { .sin_family = AF_UNSPEC };
+	struct sockaddr_in there = { .sin_family = AF_UNSPEC };
 	socklen_t here_len = sizeof(here), there_len = sizeof(there);
 
 	if (getsockname(fd, (struct sockaddr *)&here, &here_len) == -1 ||
