@@ -55,17 +55,13 @@ command_fail(const char *format, ...)
 	return COMMAND_FAILED;
 }
 
-char *
-command_read(const char *path, size_t *len)
+/* All of it, with a NUL behind; NULL where it cannot be read or is too large. */
+static char *
+read_all(FILE *f, size_t *len)
 {
-	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
 	size_t cap = 65536, n = 0, got;
 	char *text = NULL, *grown;
 
-	if (f == NULL) {
-		command_fail("%s cannot be opened", path);
-		return NULL;
-	}
 	for (;;) {
 		if ((grown = realloc(text, cap + 1)) == NULL)
 			break;
@@ -78,15 +74,30 @@ command_read(const char *path, size_t *len)
 			cap *= 2;
 	}
 	if (grown == NULL || ferror(f) || !feof(f)) {
-		command_fail("%s cannot be read, or is too large", path);
 		free(text);
-		text = NULL;
-	} else {
-		text[n] = '\0';
-		*len = n;
+		return NULL;
 	}
-	if (f != stdin)
+	text[n] = '\0';
+	*len = n;
+	return text;
+}
+
+char *
+command_read(const char *path, size_t *len)
+{
+	bool opened = strcmp(path, "-") != 0;
+	FILE *f = opened ? fopen(path, "rbe") : stdin;
+	char *text;
+
+	if (f == NULL) {
+		command_fail("%s cannot be opened", path);
+		return NULL;
+	}
+	text = read_all(f, len);
+	if (opened)
 		fclose(f);
+	if (text == NULL)
+		command_fail("%s cannot be read, or is too large", path);
 	return text;
 }
 
