@@ -411,8 +411,24 @@ int
 ledger_submit(struct ledger_port *port, const struct ledger_record *record,
     uint64_t ticket)
 {
+	int result = ledger_queue(port, record, ticket);
+
+	ledger_flush(port);
+	return result;
+}
+
+int
+ledger_queue(struct ledger_port *port, const struct ledger_record *record,
+    uint64_t ticket)
+{
 	return channel_submit(port->ledger->channel, port->index, record,
 	    ticket);
+}
+
+void
+ledger_flush(struct ledger_port *port)
+{
+	channel_flush(port->ledger->channel);
 }
 
 int

@@ -111,6 +111,14 @@ int ledger_submit(struct ledger_port *port, const struct ledger_record *record,
     uint64_t ticket);
 
 /*
+ * The same without waking the recorder, for a loop that submits several records
+ * in a turn: it must call ledger_flush before it sleeps, or they lie there.
+ */
+int ledger_queue(struct ledger_port *port, const struct ledger_record *record,
+    uint64_t ticket);
+void ledger_flush(struct ledger_port *port);
+
+/*
  * Becomes readable (epoll, level) when receipts wait or the recorder is gone.
  * Once it is gone, the descriptor stays readable, what was submitted and not
  * answered never will be, and must count as refused: after ledger_receipt has

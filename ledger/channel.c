@@ -174,8 +174,8 @@ drain_bell(int fd)
 }
 
 /* After something was published for the recorder. */
-static void
-wake_recorder(struct channel *channel)
+void
+channel_flush(struct channel *channel)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&channel->shared->sleeps,
@@ -228,7 +228,6 @@ channel_submit(struct channel *channel, unsigned i,
 	ring_put(out, record->body, record->body_len);
 	ring_publish(out);
 	port->owed += answer;
-	wake_recorder(channel);
 	return 0;
 }
 

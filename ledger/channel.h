@@ -4,6 +4,7 @@
  *
  *   producer                            recorder
  *   channel_submit   --submissions-->   channel_take
+ *   channel_flush
  *   channel_receipt  <---receipts----   channel_answer, channel_ring_port
  *
  * Wake-ups.  Whoever is about to sleep says so in shared memory and then looks
@@ -44,6 +45,8 @@ bool channel_record_fits(const struct ledger_record *record);
 /* A producer's end of one port: by one thread at a time. */
 int channel_submit(struct channel *channel, unsigned port,
     const struct ledger_record *record, uint64_t ticket);
+/* Wake the recorder if it sleeps: after the last of several submissions. */
+void channel_flush(struct channel *channel);
 bool channel_receipt(struct channel *channel, unsigned port,
     struct ledger_receipt *out);
 int channel_port_fd(const struct channel *channel, unsigned port);

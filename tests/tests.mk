@@ -5,6 +5,7 @@
 #   make unit scenario    parts of it
 #   make check-one T=tests/scenario/x   one test, its output shown
 
+NO_LTO    := $(if $(LTO),-fno-lto)
 UNIT_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRCS))
@@ -20,22 +21,22 @@ SUPPORT := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/support/*.c))
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS) -lcmocka
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS) -lcmocka
 
 # A fuzz target: with a main of its own that replays files and mutations of
 # them, or (FUZZ=1) with libFuzzer's.
 FUZZ_MAIN := $(if $(FUZZ),-fsanitize=fuzzer,tests/fuzz/replay.c)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(FUZZ_MAIN) $(ARCHIVES) $(LIBS)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(FUZZ_MAIN) $(ARCHIVES) $(LIBS)
 
 $(BUILD)/tests/tools/% $(BUILD)/tests/bench/%: tests/%.c
 $(BUILD)/tests/tools/%: tests/tools/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
 $(BUILD)/tests/bench/%: tests/bench/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
 
 # Where people look for it.
 $(BUILD)/tests/policy_conformance: $(BUILD)/tests/tools/policy_conformance

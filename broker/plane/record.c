@@ -62,7 +62,7 @@ record_retry(struct worker *worker)
 
 	while ((entry = worker->backlog) != NULL) {
 		if (healthy(worker) &&
-		    ledger_submit(worker->port, &entry->record, entry->ticket) != 0)
+		    ledger_queue(worker->port, &entry->record, entry->ticket) != 0)
 			return;
 		worker->backlog = entry->next;
 		worker->n_backlog--;

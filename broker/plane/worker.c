@@ -280,6 +280,8 @@ turn(struct worker *worker)
 		stop_accepting(worker);
 	run_again(worker);
 	record_retry(worker);
+	/* One wake-up of the recorder for all that this turn queued. */
+	ledger_flush(worker->port);
 	conn_free_dead(worker);
 	upstream_free_dead(worker);
 }
@@ -297,6 +299,7 @@ work(void *arg)
 		conn_reset(worker->conns);
 	run_again(worker);
 	record_retry(worker);
+	ledger_flush(worker->port);
 	return NULL;
 }
 

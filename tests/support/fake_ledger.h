@@ -88,6 +88,18 @@ ledger_submit(struct ledger_port *port, const struct ledger_record *record,
 }
 
 int
+ledger_queue(struct ledger_port *port, const struct ledger_record *record,
+    uint64_t ticket)
+{
+	return -1;
+}
+
+void
+ledger_flush(struct ledger_port *port)
+{
+}
+
+int
 ledger_port_fd(const struct ledger_port *port)
 {
 	return -1;
