@@ -36,7 +36,9 @@ put_text(char out[POLICY_TEXT_MAX], const char *p, size_t n)
 	size_t i, used, kept = 0;
 
 	for (i = 0; i < n; i += used) {
-		utf8_decode(p + i, n - i, &used);
+		used = 1;
+		if ((unsigned char)p[i] >= 0x80)
+			utf8_decode(p + i, n - i, &used);
 		if (kept + used >= POLICY_TEXT_MAX)
 			break;
 		memcpy(out + kept, p + i, used);

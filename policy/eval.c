@@ -12,6 +12,8 @@
  */
 enum { DONE = -2, RETURNED = -1, LEFT = 0 };
 
+#define ARGS_FEW 6	/* arguments of a call that need no memory of their own */
+
 enum memo_state { MEMO_EMPTY, MEMO_RUNNING, MEMO_KNOWN };
 
 /* What a rule gave for this input and data; `with` changes the pointers. */
@@ -146,9 +148,11 @@ call_builtin(struct eval *eval, const struct builtin *builtin,
 static bool
 run_call(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 {
-	const struct value *args[PLAN_ARGS_MAX], *result;
+	const struct value *few[ARGS_FEW], **args = few, *result;
 	uint32_t i;
 
+	if (stmt->n > ARGS_FEW)
+		args = arena_array(eval->arena, stmt->n, sizeof(*args));
 	for (i = 0; i < stmt->n; i++) {
 		args[i] = read(frame, &stmt->operands[i]);
 		/* input and data may be undefined; other arguments may not */

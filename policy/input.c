@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,11 +182,20 @@ put_string(struct text *out, const char *p, size_t n)
 static void
 put_integer(struct text *out, int64_t i)
 {
-	const char *quote = i > EXACT_MAX || i < -EXACT_MAX ? "\"" : "";
-	char digits[32];
+	bool quoted = i > EXACT_MAX || i < -EXACT_MAX;
+	uint64_t left = i < 0 ? -(uint64_t)i : (uint64_t)i;
+	char digits[24], *p = digits + sizeof(digits);
 
-	put(out, digits, (size_t)snprintf(digits, sizeof(digits),
-	    "%s%" PRId64 "%s", quote, i, quote));
+	if (quoted)
+		*--p = '"';
+	do {
+		*--p = (char)('0' + left % 10);
+	} while ((left /= 10) != 0);
+	if (i < 0)
+		*--p = '-';
+	if (quoted)
+		*--p = '"';
+	put(out, p, (size_t)(digits + sizeof(digits) - p));
 }
 
 /* Embedded JSON is read and written again: the record is ours to vouch for. */

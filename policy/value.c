@@ -429,6 +429,17 @@ table_find(struct arena *arena, const struct value *v,
 	return false;
 }
 
+#define FEW 16	/* so few that looking at each costs less than halving */
+
+/* Is this key the wanted string?  Most others differ in length or at once. */
+static bool
+is_string(const struct value *at, const struct value *key)
+{
+	return at == key || (at->kind == VALUE_STRING &&
+	    at->str.n == key->str.n && at->str.p[0] == key->str.p[0] &&
+	    memcmp(at->str.p, key->str.p, key->str.n) == 0);
+}
+
 static bool
 find(struct arena *arena, const struct value *v, const struct value *key,
     uint32_t *index)
@@ -437,6 +448,12 @@ find(struct arena *arena, const struct value *v, const struct value *key,
 
 	if (v->unsorted)
 		return table_find(arena, v, key, value_hash(arena, key), index);
+	if (key->kind == VALUE_STRING && key->str.n > 0 && v->col.n <= FEW) {
+		for (*index = 0; *index < v->col.n; ++*index)
+			if (is_string(value_key_at(v, *index), key))
+				return true;
+		return false;
+	}
 	*index = search(arena, v, key, &found);
 	return found;
 }
