@@ -507,6 +507,8 @@ scanner_scan(struct scanner *scanner, const char *path,
 		close(visit.dirfd);
 	result->secrets = scanner->secrets;
 	result->short_secrets = scanner->short_secrets;
+	if (scanner->short_secrets > 0)
+		incomplete(result, path, "a known secret is too short to look for");
 	result->verdict = result->finding_count > 0 ? SCAN_FOUND :
 	    result->incomplete[0] != '\0' ? SCAN_INCOMPLETE : SCAN_CLEAN;
 	return 0;

@@ -339,14 +339,24 @@ secrets_changed(struct gate *gate, struct gate_problem *why)
 	return -1;
 }
 
+/* What redaction and the verifier's scan can look for without crying wolf. */
+#define SECRET_LEAST 8
+
 int
 gate_secret_put(struct gate *gate, struct ledger_port *port, const char *name,
     const void *bytes, size_t len, bool rotate, uint32_t *version,
     struct gate_problem *why)
 {
 	struct vault_error error = { VAULT_IO, "" };
+	size_t trimmed = len;
 	int rv = -1;
 
+	if (secret_check(bytes, &trimmed) == NULL && trimmed < SECRET_LEAST) {
+		gate_problem_set(why, 400, "secret/too-short",
+		    "a secret of fewer than 8 bytes cannot be told from ordinary text when it comes back",
+		    "have the service issue a longer one");
+		return -1;
+	}
 	pthread_mutex_lock(&gate->admin);
 	if (vault_put(gate->vault, name, bytes, len, rotate, version,
 	    &error) != VAULT_OK)

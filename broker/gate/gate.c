@@ -184,7 +184,7 @@ policy_step(struct passage *p)
 	if (decision->verdict != POLICY_ALLOW)
 		return refuse(p, 403, decision->rule[0] != '\0' ?
 		    decision->rule : "policy/deny", decision->reason,
-		    "see `countersign policy explain`, or `countersign bind` for what a binding allows");
+		    "see `countersign policy eval --trace`, or `countersign bind` for what a binding allows");
 	out->max_bytes = decision->max_bytes;
 	if (out->max_bytes >= 0 && p->request->body_len > out->max_bytes)
 		return refuse(p, 413, "policy/max-bytes",

@@ -354,12 +354,12 @@ test_secrets(void **state)
 	assert_int_equal(call(OPERATOR, "PUT", "/v1/secrets/two", NULL,
 	    "s3cret-number-two\n"), 201);
 	assert_int_equal(json_integer_value(json_object_get(doc, "version")), 1);
-	problem(call(OPERATOR, "PUT", "/v1/secrets/two", NULL, "again"), 409,
+	problem(call(OPERATOR, "PUT", "/v1/secrets/two", NULL, "again and again"), 409,
 	    "vault/exists");
 	assert_int_equal(call(OPERATOR, "POST", "/v1/secrets/two/rotate", NULL,
 	    "s3cret-number-three"), 200);
 	assert_int_equal(json_integer_value(json_object_get(doc, "version")), 2);
-	problem(call(OPERATOR, "POST", "/v1/secrets/none/rotate", NULL, "x"),
+	problem(call(OPERATOR, "POST", "/v1/secrets/none/rotate", NULL, "long enough"),
 	    404, "vault/missing");
 	problem(call(OPERATOR, "PUT", "/v1/secrets/bad", NULL, "a\nb"), 400,
 	    "vault/invalid");

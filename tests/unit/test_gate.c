@@ -1068,12 +1068,16 @@ test_rotate_and_revoke(void **state)
 	assert_int_equal(cuts, 2);	/* hub and git */
 	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
 	refused(503, "vault/unavailable");
-	assert_int_equal(gate_secret_put(s.gate, &fake_port, "none", "x", 1,
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "none", "longer one", 10,
 	    true, &version, &why), -1);
 	assert_int_equal(why.status, 404);
-	assert_int_equal(gate_secret_put(s.gate, &fake_port, "two", "x", 1,
-	    false, &version, &why), -1);
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "two",
+	    "longer one", 10, false, &version, &why), -1);
 	assert_int_equal(why.status, 409);
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "short",
+	    "1234567\n", 8, false, &version, &why), -1);
+	assert_int_equal(why.status, 400);
+	assert_string_equal(why.rule, "secret/too-short");
 	gate_verdict_release(&verdict);
 	end(&s);
 }
