@@ -116,7 +116,7 @@ ANALYZED_CLANG := $(ANALYZED:%.c=$(BUILD)/analyze/%.clang)
 
 $(BUILD)/analyze/%.gcc: %.c
 	@mkdir -p $(@D)
-	gcc $(CPPFLAGS) $(CFLAGS) -O1 -U_FORTIFY_SOURCE -fanalyzer -Wno-analyzer-malloc-leak -Werror -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
+	gcc $(CPPFLAGS) $(CFLAGS) -O1 -fno-lto -U_FORTIFY_SOURCE -fanalyzer -Wno-analyzer-malloc-leak -Werror -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
 
 $(BUILD)/analyze/%.clang: %.c
 	@mkdir -p $(@D)
