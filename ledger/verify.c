@@ -151,12 +151,39 @@ check_segment(struct pass *pass, const struct walk_batch *batch)
 	}
 }
 
+/*
+ * Behind the signed records the first NUL ends them: it is space taken ahead,
+ * which a reader may see for a moment before what is being written there, and
+ * which a power cut leaves.  What lies beyond is no record yet.
+ */
+static void
+check_end(struct pass *pass, const struct walk_batch *batch)
+{
+	const struct walk_line *line;
+	unsigned i;
+
+	if (pass->load->kind != VERIFY_LEDGER || pass->chain.end != UINT64_MAX)
+		return;
+	for (i = 0; i < batch->count; i++) {
+		line = &batch->lines[i];
+		if (line->rule == NULL || batch->index + i < load_sealed(pass->load) ||
+		    memchr(line->text, '\0', line->len) == NULL)
+			continue;
+		pass->chain.end = batch->index + i;
+		pass->torn = line->len;
+		pass->torn_line = batch->line + i;
+		pass->torn_segment = batch->segment;
+		return;
+	}
+}
+
 static int
 on_batch(void *context, const struct walk_batch *batch)
 {
 	struct pass *pass = context;
 
 	check_segment(pass, batch);
+	check_end(pass, batch);
 	if (pass->result->run[0] != '\0')
 		follow_run(pass, batch);
 	return chain_batch(&pass->chain, batch) != 0 || grow(pass, batch) != 0 ? -2 : 0;
@@ -370,7 +397,9 @@ check_torn(struct pass *pass, bool sealed_all)
 		    "%" PRIu64 " bytes without the LF that ends a record", pass->torn);
 	else
 		f = verify_find(pass->result, VERIFY_NOT_ESTABLISHED, "torn",
-		    "%" PRIu64 " bytes without the LF that ends a record%s", pass->torn,
+		    "%" PRIu64 " bytes %s%s", pass->torn,
+		    pass->chain.end != UINT64_MAX ? "with NULs among them, so no record yet" :
+		    "without the LF that ends a record",
 		    sealed_all ? ", behind the sealed ones" : "");
 	f->line = pass->torn_line;
 	snprintf(f->file, sizeof(f->file), "%s",
@@ -585,13 +614,65 @@ check_length(struct pass *pass)
 	}
 }
 
+/*
+ * The log of all checkpoints may be ahead of the latest one's file, by a crash
+ * between the two, but never of the records, which are on disk before they are
+ * signed.  True where signed records are gone.
+ */
+static bool
+check_newest(struct pass *pass)
+{
+	const struct verify_result *r = pass->result;
+	const struct seal *newest = NULL, *seal;
+	struct verify_finding *f;
+	unsigned i;
+
+	for (i = 0; pass->load->kind == VERIFY_LEDGER && i < pass->load->seals; i++) {
+		seal = &pass->load->seal[i];
+		if (seal->saved || seal->state == SEAL_FORGED || seal->at.size <= r->size ||
+		    seal->at.size <= r->sealed)
+			continue;
+		if (newest == NULL || newest->state != SEAL_GOOD || seal->state == SEAL_GOOD)
+			newest = seal;
+	}
+	if (newest == NULL)
+		return false;
+	f = verify_find(pass->result, newest->state == SEAL_GOOD ? VERIFY_GAP :
+	    VERIFY_NOT_ESTABLISHED, "rollback", "a checkpoint signs %" PRIu64
+	    " records, %" PRIu64 " are there", newest->at.size, r->size);
+	f->has_index = true;
+	f->index = r->size;
+	f->count = newest->at.size - r->size;
+	return newest->state == SEAL_GOOD;
+}
+
+static int
+chain_batch_cb(void *context, const struct walk_batch *batch)
+{
+	return chain_batch(context, batch);
+}
+
+/* What was changed among the signed records is found by what they say of each
+ * other; those behind them must not take part in that. */
+static int
+rechain(struct pass *pass)
+{
+	if (pass->load->kind != VERIFY_LEDGER || pass->tree.size <= load_sealed(pass->load))
+		return 0;
+	chain_free(&pass->chain);
+	if (chain_init(&pass->chain, false) != 0)
+		return -1;
+	pass->chain.end = load_sealed(pass->load);
+	return walk_again(pass->load, chain_batch_cb, &pass->chain) == 0 ? 0 : -1;
+}
+
 static int
 judge(struct pass *pass, const struct verify_options *options,
     const struct seal *head, char *err, size_t err_len)
 {
 	struct verify_result *r = pass->result;
 	uint64_t good, bad;
-	bool changed, short_of;
+	bool changed, short_of, lost;
 
 	r->first = pass->load->frontier.size;
 	r->size = pass->tree.size;
@@ -604,18 +685,23 @@ judge(struct pass *pass, const struct verify_options *options,
 	changed = bad != UINT64_MAX || short_of ||
 	    (pass->load->kind == VERIFY_BUNDLE && r->size != r->sealed);
 	check_forks(pass->load, bad, r);
+	if (changed && rechain(pass) != 0) {
+		snprintf(err, err_len, "out of memory");
+		return -1;
+	}
 	if (changed && (bad != UINT64_MAX || pass->chain.events > 0 ||
 	    pass->load->leaf != NULL))
 		name_changes(pass, good, bad);
 	else
 		locate_flaws(&pass->chain, pass->load, r);
 	check_length(pass);
+	lost = check_newest(pass);
 	check_torn(pass, !short_of);
 	if (options->head != NULL)
 		check_head(pass, find_head(pass->load, head));
 	if (pass->load->kind == VERIFY_BUNDLE && !changed)
 		judge_run(pass);
-	judge_integrity(pass, options, changed);
+	judge_integrity(pass, options, changed || lost);
 	r->verdict = verify_worse(r->verdict, r->integrity.verdict);
 	if (judge_streams(pass, r->integrity.verdict == VERIFY_COMPLETE) != 0) {
 		snprintf(err, err_len, "out of memory");
@@ -632,9 +718,13 @@ load_head(struct load *load, const struct verify_options *options,
 {
 	if (options->head == NULL)
 		return 0;
-	if (load_saved_head(load, options->head, options->key, head) == 0)
+	if (load_saved_head(load, options->head, options->key, head) != 0)
+		snprintf(err, err_len, "%.200s: the saved head cannot be read", options->head);
+	else if (head->state == SEAL_MALFORMED)
+		snprintf(err, err_len, "%.200s: no saved head, which is a signed "
+		    "checkpoint: %s", options->head, head->why);
+	else
 		return 0;
-	snprintf(err, err_len, "%.200s: the saved head cannot be read", options->head);
 	return -1;
 }
 
@@ -652,9 +742,6 @@ run(struct pass *pass, const struct verify_options *options, char *err,
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}
-	/* what is not signed yet may be read in the middle of being written */
-	if (pass->load->kind == VERIFY_LEDGER && pass->load->latest.state != SEAL_MALFORMED)
-		pass->chain.end = pass->load->latest.at.size;
 	pass->tree = pass->load->frontier;
 	reach(pass);
 	result = walk_all(pass, options, on_batch, pass, err, err_len);

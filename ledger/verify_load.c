@@ -529,6 +529,12 @@ load_open(struct load *load, const struct verify_options *options,
 	return 0;
 }
 
+uint64_t
+load_sealed(const struct load *load)
+{
+	return load->latest.state == SEAL_MALFORMED ? 0 : load->latest.at.size;
+}
+
 int
 load_saved_head(struct load *load, const char *path, const struct note_key *key,
     struct seal *head)

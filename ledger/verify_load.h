@@ -50,6 +50,9 @@ int load_open(struct load *load, const struct verify_options *options,
     struct verify_result *result, char *err, size_t err_len);
 void load_close(struct load *load);
 
+/* Size of the latest checkpoint, 0 where there is none that can be read. */
+uint64_t load_sealed(const struct load *load);
+
 /* A checkpoint that was saved before joins the seals.  0, or -1. */
 int load_saved_head(struct load *load, const char *path,
     const struct note_key *key, struct seal *head);

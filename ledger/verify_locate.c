@@ -374,6 +374,26 @@ locate_by_chain(const struct suspects *s)
 
 /* ---- flaws under a good root ---- */
 
+/* Behind the signed records, where a recorder writes nothing but records that
+ * continue their streams. */
+static void
+foreign(const struct chain *chain, const struct load *load,
+    const struct chain_event *e, struct verify_result *result)
+{
+	const char *why = "its prev is not the leaf of its stream's record before";
+
+	if (e->kind == CHAIN_UNREADABLE)
+		why = e->rule;
+	else if (e->kind == CHAIN_MISSING || e->kind == CHAIN_BACK)
+		why = "its seq is not the one that its stream continues with";
+	else if (e->kind == CHAIN_START)
+		why = "its stream does not begin with seq 0 and a prev of zeros";
+	else if (e->kind != CHAIN_PREV)
+		why = "it does not fit its stream";
+	at_event(chain, load, e, verify_find(result, VERIFY_GAP, "foreign",
+	    "a foreign line behind the signed records: %s", why));
+}
+
 static void
 flaw(const struct chain *chain, const struct load *load,
     const struct chain_event *e, struct verify_result *result)
@@ -439,10 +459,18 @@ void
 locate_flaws(const struct chain *chain, const struct load *load,
     struct verify_result *result)
 {
+	const struct chain_event *e;
 	unsigned i;
 
-	for (i = 0; i < chain->events; i++)
-		flaw(chain, load, &chain->event[i], result);
+	for (i = 0; i < chain->events; i++) {
+		e = &chain->event[i];
+		if (load->kind == VERIFY_LEDGER && e->index >= load_sealed(load) &&
+		    e->kind != CHAIN_CUT && e->kind != CHAIN_DROP &&
+		    e->kind != CHAIN_CROWDED)
+			foreign(chain, load, e, result);
+		else
+			flaw(chain, load, e, result);
+	}
 	if (chain->event_count > chain->events)
 		verify_find(result, VERIFY_GAP, "more", "%" PRIu64
 		    " more places where streams do not fit", chain->event_count - chain->events);

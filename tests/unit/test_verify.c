@@ -524,6 +524,116 @@ unsealed_tail(void **state)
 	maker_free(&m);
 }
 
+/* Behind the last checkpoint stand records that continue their streams, and
+ * nothing else but an end that is being written. */
+static void
+foreign_tail(void **state)
+{
+	static const char hello[] = "{\"hello\":1}\n", nuls[] = "{\"v\":1\0\0\0\0 x\n{}\n";
+	char dir[96], path[160];
+	struct maker m;
+	FILE *file;
+	size_t i;
+
+	snprintf(dir, sizeof(dir), "%s/other", base);
+	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
+	maker_init(&m);
+	maker_usual(&m, 60);
+	for (i = 0; i < 4; i++) {
+		remove_tree(dir);
+		maker_save(&m, dir, 0);
+		file = fopen(path, "ab");
+		assert_non_null(file);
+		if (i == 0)
+			fwrite(hello, 1, sizeof(hello) - 1, file);
+		else if (i == 1)
+			fprintf(file, "%.*s\n", (int)m.line[9].len, m.line[9].text);
+		else if (i == 2)	/* what follows NULs is none yet */
+			fwrite(nuls, 1, sizeof(nuls) - 1, file);
+		else	/* half of it: being written */
+			fwrite(hello, 1, sizeof(hello) - 2, file);
+		fclose(file);
+		if (verify(dir) != (i < 2 ? VERIFY_GAP : VERIFY_NOT_ESTABLISHED) ||
+		    finds("foreign") != (i < 2) || finds("torn") != (i >= 2)) {
+			say();
+			fail_msg("case %zu: %d", i, (int)result.verdict);
+		}
+		assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
+	}
+	/* a record changed before it was signed */
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_add(&m, "broker", "use", NULL, "{\"a\":1}");
+	maker_add(&m, "broker", "use", NULL, "{\"a\":1}");
+	m.line[m.count - 2].text[m.line[m.count - 2].len - 3] = '2';
+	assert_int_equal(verify_maker(&m), VERIFY_GAP);
+	assert_true(finds("foreign"));
+	/* and a signed one too: it is named as without the others */
+	m.line[9].text[m.line[9].len - 3] ^= 1;
+	assert_int_equal(verify_maker(&m), VERIFY_GAP);
+	assert_true(finds("altered"));
+	assert_int_equal(result.finding[0].index, 9);
+	maker_free(&m);
+}
+
+/* Rolled back and cut to an earlier checkpoint, but the log of all has the
+ * later one. */
+static void
+rolled_back(void **state)
+{
+	struct verify_options options = { .threads = 1 };
+	char dir[96], path[160], *old, *end;
+	size_t i, bytes = 0, cut;
+	struct maker m;
+
+	snprintf(dir, sizeof(dir), "%s/other", base);
+	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
+	remove_tree(dir);
+	maker_init(&m);
+	maker_usual(&m, 60);
+	old = strdup(m.checkpoint);
+	cut = m.count;
+	for (i = 0; i < cut; i++)
+		bytes += m.line[i].len + 1;
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_add(&m, "broker", "close", NULL, "{}");
+	maker_seal(&m);
+	maker_save(&m, dir, 0);
+	/* the file of the latest alone: a crash leaves it so */
+	write_file(dir, "checkpoint", old, strlen(old));
+	assert_int_equal(verify(dir), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(truncate(path, (off_t)bytes), 0);
+	assert_int_equal(verify(dir), VERIFY_GAP);
+	assert_true(finds("rollback"));
+	assert_non_null(strstr(result.finding[0].what, "records, "));
+	assert_int_equal(result.finding[0].count, 2);
+	assert_int_equal(result.integrity.verdict, VERIFY_GAP);
+	/* without a key it is named, and nothing is established */
+	options.path = dir;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("rollback"));
+	/* the log cut as well: only a saved head can tell */
+	m.checkpoints_len -= strlen(m.checkpoint) + 1;
+	write_file(dir, "checkpoints", m.checkpoints, m.checkpoints_len);
+	assert_int_equal(verify(dir), VERIFY_COMPLETE);
+	end = m.checkpoint + strlen(m.checkpoint);
+	write_file(base, "later", m.checkpoint, (size_t)(end - m.checkpoint));
+	options.key = &good.key;
+	snprintf(path, sizeof(path), "%s/later", base);
+	options.head = path;
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.verdict, VERIFY_GAP);
+	/* a head that is none is wrong usage, not a verdict */
+	write_file(base, "later", "hello\n", 6);
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "no saved head"));
+	free(old);
+	maker_free(&m);
+}
+
 static void
 forks_and_rollbacks(void **state)
 {
@@ -801,6 +911,8 @@ main(void)
 		cmocka_unit_test(edits),
 		cmocka_unit_test(signed_but_wrong),
 		cmocka_unit_test(unsealed_tail),
+		cmocka_unit_test(foreign_tail),
+		cmocka_unit_test(rolled_back),
 		cmocka_unit_test(forks_and_rollbacks),
 		cmocka_unit_test(segments),
 		cmocka_unit_test(hostile),
