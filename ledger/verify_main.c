@@ -55,7 +55,8 @@ usage(const struct verify_defaults *defaults)
 static void
 print_help(const struct verify_defaults *defaults)
 {
-	printf(help, defaults->program, defaults->path != NULL ? "[DIR]" : "DIR",
+	printf(help, defaults->program, defaults->path != NULL || defaults->no_path != NULL ?
+	    "[DIR]" : "DIR",
 	    defaults->key != NULL ? " (default: " : "",
 	    defaults->key != NULL ? "this home's ledger/log.vkey)" : "");
 }
@@ -134,6 +135,10 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		return usage(defaults);
 	}
 	args->path = optind < argc ? argv[optind] : defaults->path;
+	if (args->path == NULL && defaults->no_path != NULL) {
+		fprintf(stderr, "%s: %s\n", defaults->program, defaults->no_path);
+		return defaults->no_path_status;
+	}
 	if (args->path == NULL) {
 		fprintf(stderr, "%s: which directory?\n", defaults->program);
 		return usage(defaults);

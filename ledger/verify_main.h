@@ -9,6 +9,8 @@
 struct verify_defaults {
 	const char *program;	/* as called, for messages: "countersign verify" */
 	const char *path;	/* bundle where none is named, or NULL */
+	const char *no_path;	/* why there is none, or NULL: usage */
+	int no_path_status;	/* to leave with then */
 	const char *key;	/* file with the vkey to pin where none is named, or NULL */
 	/* Give the scanner the vault's own secrets (scanner_add_secret); NULL
 	 * where there is no vault.  0, or -1 with a message: the scan then goes

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 #include "cli/node_proxy.h"
 #include "cli/packs.h"
+#include "cli/run_bundle.h"
 #include "cli/run_child.h"
 #include "cli/run_close.h"
 #include "cli/run_env.h"
@@ -45,7 +46,8 @@ const char cmd_run_details[] =
     "puts placeholders, proxy and CA variables in, hides countersign's home where unprivileged\n"
     "name spaces allow it, runs COMMAND, closes the run and writes its evidence.\n\n"
     "The exit status is COMMAND's; 128 + N where signal N ended it, 127 where it was not found,\n"
-    "126 where it could not be executed, 125 where no run could be opened.";
+    "126 where it could not be executed, 125 where no run could be opened, or where COMMAND\n"
+    "ended with 0 and its run left no evidence.";
 
 struct session {
 	const struct opts *opts;
@@ -197,6 +199,10 @@ prepare(struct session *session)
 	char path[PATH_MAX];
 	ssize_t len;
 
+	if (run_bundle_remember(session->run.json) != 0) {
+		cli_err("%s/runs/last: %s", cli_home(), strerror(errno));
+		return -1;
+	}
 	if (packs_keep(session->err, sizeof(session->err)) != 0)
 		cli_err("the policy pack was not kept for the evidence: %s",
 		    session->err);
@@ -271,7 +277,9 @@ go(struct session *session)
 	end.left_behind = left_behind();
 	if (!result.started)
 		cli_err("%s", cli_clean(result.why));
-	(void)run_close(&end);
+	/* A run without evidence is not one that went well. */
+	if (run_close(&end) != 0 && result.status == 0)
+		return CLI_NO_RUN;
 	return result.status;
 }
 
@@ -280,11 +288,13 @@ static void
 give_up(struct session *session)
 {
 	struct client_reply reply;
-	char path[80];
+	char path[80], bundle[PATH_MAX];
 
 	snprintf(path, sizeof(path), "/v1/runs/%.64s",
 	    client_str(session->run.json, "id"));
-	(void)client_operator("DELETE", path, NULL, &reply);
+	if (client_operator("DELETE", path, NULL, &reply) == CLIENT_OK)
+		(void)run_bundle_write(session->run.json, false, bundle,
+		    sizeof(bundle));
 	client_reply_release(&reply);
 }
 

@@ -161,7 +161,7 @@ give_secrets(void *context, struct scanner *scanner, char *err, size_t err_len)
 int
 cmd_verify(int argc, char **argv)
 {
-	char key[PATH_MAX], last[PATH_MAX];
+	char key[PATH_MAX], last[PATH_MAX], why[2 * PATH_MAX];
 	struct verify_defaults defaults = { .program = "countersign verify" };
 
 	/* Without a home it is the auditor's program and nothing else. */
@@ -169,8 +169,12 @@ cmd_verify(int argc, char **argv)
 	if (access(key, R_OK) == 0) {
 		defaults.key = key;
 		defaults.secrets = give_secrets;
-		if (run_bundle_last(last, sizeof(last)) == 0)
+		defaults.no_path_status = run_bundle_last(last, sizeof(last),
+		    why, sizeof(why));
+		if (defaults.no_path_status == CLI_OK)
 			defaults.path = last;
+		else
+			defaults.no_path = why;
 	}
 	return verify_main(argc, argv, &defaults);
 }

@@ -3,16 +3,21 @@
 #include "cli/cli.h"
 #include "cli/packs.h"
 #include "ledger/bundle.h"
+#include "private_file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PACKS_MAX 32	/* packs that one run may have been decided by */
+#define LAST_MAX 128	/* bytes of runs/last: an id and a newline */
+#define PATIENCE 30	/* tries, 0.1 s apart: longer than a close drains */
 
 /* When the run was opened, less a little: RFC 3339, as the API says it. */
 static time_t
@@ -26,15 +31,16 @@ opened_at(const json_t *run)
 }
 
 int
-run_bundle_write(const json_t *run, char *path, size_t cap)
+run_bundle_write(const json_t *run, bool patience, char *path, size_t cap)
 {
 	char name[128], ledger[PATH_MAX], err[512] = "";
 	struct bundle_options options = { .ledger = ledger, .out = path,
 	    .run = client_str(run, "id") };
 	struct bundle_pack packs[PACKS_MAX];
 	struct packs_kept *kept = NULL;
+	const struct timespec step = { 0, 100000000L };
 	size_t i;
-	int rc;
+	int rc, tries;
 
 	snprintf(name, sizeof(name), "runs/%.64s", options.run);
 	cli_home_path(name, path, cap);
@@ -45,6 +51,10 @@ run_bundle_write(const json_t *run, char *path, size_t cap)
 		packs[i] = (struct bundle_pack){ kept[i].digest, kept[i].dir };
 	options.packs = packs;
 	rc = bundle_write(&options, err, sizeof(err));
+	for (tries = patience ? PATIENCE : 0; rc != 0 && tries > 0; tries--) {
+		nanosleep(&step, NULL);
+		rc = bundle_write(&options, err, sizeof(err));
+	}
 	if (rc != 0)
 		cli_err("the run's evidence was not written: %s", cli_clean(err));
 	free(kept);
@@ -58,10 +68,65 @@ newer(const struct timespec *a, const struct timespec *b)
 	    a->tv_nsec > b->tv_nsec;
 }
 
+/* --- which run was the last ------------------------------------------ */
+
 int
-run_bundle_last(char *path, size_t cap)
+run_bundle_remember(const json_t *run)
 {
-	struct timespec newest = { 0, 0 };
+	char path[PATH_MAX], text[LAST_MAX];
+	int lock, n, rc;
+
+	cli_home_path("runs/last", path, sizeof(path));
+	n = snprintf(text, sizeof(text), "%.64s\n", client_str(run, "id"));
+	if ((lock = private_file_lock(path, 1)) == -1)
+		return -1;
+	rc = private_file_replace(path, text, (size_t)n);
+	close(lock);
+	return rc;
+}
+
+static bool
+id_ok(const char *id)
+{
+	size_t len = strlen(id);
+
+	return strncmp(id, "run_", 4) == 0 && len > 4 && len <= 64 &&
+	    strspn(id + 4, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	    "0123456789_-") == len - 4;
+}
+
+/* 1 and the id; 0 where none was remembered (homes of older versions); -1. */
+static int
+remembered(char id[LAST_MAX], char *why, size_t why_cap)
+{
+	char path[PATH_MAX];
+	size_t len = 0;
+	uint8_t *text;
+	int rc = -1;
+
+	cli_home_path("runs/last", path, sizeof(path));
+	text = private_file_read(path, PRIVATE_SETTINGS, LAST_MAX - 1, &len);
+	if (text == NULL && errno == ENOENT)
+		return 0;
+	if (text == NULL) {
+		snprintf(why, why_cap, "%s: %s", path, private_file_why(errno));
+		return -1;
+	}
+	snprintf(id, LAST_MAX, "%s", (const char *)text);
+	id[strcspn(id, "\n")] = '\0';
+	if (id_ok(id))
+		rc = 1;
+	else
+		snprintf(why, why_cap, "%s: this names no run; name the "
+		    "directory to be verified", path);
+	free(text);
+	return rc;
+}
+
+static int
+newest(char *path, size_t cap)
+{
+	struct timespec latest = { 0, 0 };
 	char dir[PATH_MAX], one[PATH_MAX];
 	struct dirent *entry;
 	struct stat st;
@@ -75,12 +140,34 @@ run_bundle_last(char *path, size_t cap)
 		n = snprintf(one, sizeof(one), "%s/%s", dir, entry->d_name);
 		if (entry->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(one) ||
 		    (size_t)n >= cap || lstat(one, &st) != 0 ||
-		    !S_ISDIR(st.st_mode) || !newer(&st.st_mtim, &newest))
+		    !S_ISDIR(st.st_mode) || !newer(&st.st_mtim, &latest))
 			continue;
-		newest = st.st_mtim;
+		latest = st.st_mtim;
 		memcpy(path, one, (size_t)n + 1);
 		rc = 0;
 	}
 	closedir(runs);
 	return rc;
+}
+
+int
+run_bundle_last(char *path, size_t cap, char *why, size_t why_cap)
+{
+	char id[LAST_MAX], name[LAST_MAX + 8];
+	int known = remembered(id, why, why_cap);
+
+	if (known == -1)
+		return CLI_UNSURE;
+	if (known == 0) {
+		snprintf(why, why_cap, "no run has a bundle here yet");
+		return newest(path, cap) == 0 ? CLI_OK : CLI_USAGE;
+	}
+	snprintf(name, sizeof(name), "runs/%s", id);
+	cli_home_path(name, path, cap);
+	if (access(path, F_OK) == 0)
+		return CLI_OK;
+	snprintf(why, why_cap, "%s, the last run, has no evidence here: it is "
+	    "still open, or its end was not recorded; an older run is verified "
+	    "by naming its directory below %s/runs", id, cli_home());
+	return CLI_UNSURE;
 }

@@ -3,13 +3,20 @@
 #define BROKER_CLI_RUN_BUNDLE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-/* run is the answer to POST /v1/runs, and closed by now.  0 and the directory in
- * path, or -1 and why is said. */
-int run_bundle_write(const json_t *run, char *path, size_t cap);
+/* run is the answer to POST /v1/runs, and closed by now, or being closed by
+ * somebody else: then with patience for its last records.  0 and the directory
+ * in path, or -1 and why is said. */
+int run_bundle_write(const json_t *run, bool patience, char *path, size_t cap);
 
-/* The newest run's directory; 0, or -1 where there is none. */
-int run_bundle_last(char *path, size_t cap);
+/* Keep the id of a run that has just been opened: what `verify` is about,
+ * whether or not evidence comes of it.  0, or -1 with errno. */
+int run_bundle_remember(const json_t *run);
+
+/* The last run's directory in path and CLI_OK; CLI_UNSURE where that run has no
+ * evidence and CLI_USAGE where no run has any, with why. */
+int run_bundle_last(char *path, size_t cap, char *why, size_t why_cap);
 
 #endif

@@ -63,22 +63,33 @@ print_names(const struct run_close *close)
 }
 
 static void
-print_text(const struct run_close *close, const json_t *closed,
-    const struct run_reasons *reasons, const char *bundle)
+print_counts(const json_t *closed)
 {
 	long long refused = number(closed, "refused");
 	char sent[32];
-	size_t i;
 
+	if (json_object_get(closed, "allowed") == NULL) {
+		fprintf(stderr, "  what it was allowed and refused is not known\n");
+		return;
+	}
 	human_bytes(number(closed, "bytes_out"), sent, sizeof(sent));
-	fprintf(stderr, "\n%scountersign: run %s%s, %.1f s, command ended with %d\n",
-	    cli_colour(stderr, CLI_BOLD), cli_clean(client_str(closed, "id")),
-	    cli_colour(stderr, CLI_PLAIN), close->seconds, close->child->status);
 	fprintf(stderr, "  %s%lld allowed%s, %s%lld refused%s, %lld redacted, "
 	    "%s sent\n", cli_colour(stderr, CLI_GREEN), number(closed, "allowed"),
 	    cli_colour(stderr, CLI_PLAIN),
 	    cli_colour(stderr, refused > 0 ? CLI_RED : CLI_PLAIN), refused,
 	    cli_colour(stderr, CLI_PLAIN), number(closed, "redacted"), sent);
+}
+
+static void
+print_text(const struct run_close *close, const json_t *closed,
+    const struct run_reasons *reasons, const char *bundle)
+{
+	size_t i;
+
+	fprintf(stderr, "\n%scountersign: run %s%s, %.1f s, command ended with %d\n",
+	    cli_colour(stderr, CLI_BOLD), cli_clean(client_str(closed, "id")),
+	    cli_colour(stderr, CLI_PLAIN), close->seconds, close->child->status);
+	print_counts(closed);
 	for (i = 0; i < reasons->n && i < RUN_REASONS_SHOWN; i++)
 		fprintf(stderr, "    %zu x %s: %s\n", reasons->one[i].count,
 		    cli_clean(reasons->one[i].rule),
@@ -93,7 +104,10 @@ print_text(const struct run_close *close, const json_t *closed,
 		fprintf(stderr, "  %zu process%s of the run still live, without "
 		    "a way out\n", close->left_behind,
 		    close->left_behind == 1 ? "" : "es");
-	if (bundle != NULL)
+	if (bundle == NULL)
+		fprintf(stderr, "  evidence: %snone%s\n",
+		    cli_colour(stderr, CLI_RED), cli_colour(stderr, CLI_PLAIN));
+	else
 		fprintf(stderr, "  evidence: %s\n  verify:   countersign verify\n",
 		    bundle);
 }
@@ -124,6 +138,37 @@ print_json(const struct run_close *close, const json_t *closed,
 	json_decref(out);
 }
 
+/* Somebody else closed it, or nobody can. */
+static void
+say_early(enum client_result result, const struct client_reply *reply)
+{
+	if (result == CLIENT_REFUSED && reply->status == 409)
+		cli_err("the run was closed before its command ended: by the "
+		    "command itself or an operator; which is not known");
+	else if (result == CLIENT_NO_DAEMON)
+		cli_err("the run was closed before its command ended: its daemon "
+		    "is gone; by whom is not known");
+	else
+		cli_err("the run could not be closed: %s",
+		    cli_clean(reply->error));
+}
+
+/* What the summary is made of: the daemon's answer, or what the evidence says. */
+static json_t *
+closing(const json_t *run, const struct client_reply *reply, bool ok,
+    const struct run_reasons *reasons)
+{
+	json_t *closed = json_object();
+
+	json_object_set_new(closed, "id", json_string(client_str(run, "id")));
+	if (ok)
+		json_object_update(closed, reply->json);
+	else if (reasons->counts != NULL)
+		json_object_update(closed, reasons->counts);
+	json_object_set_new(closed, "closed_early", json_boolean(!ok));
+	return closed;
+}
+
 int
 run_close(const struct run_close *close)
 {
@@ -131,23 +176,25 @@ run_close(const struct run_close *close)
 	struct client_reply reply;
 	enum client_result result;
 	char path[64 + 16], bundle[PATH_MAX];
-	int rc = -1;
+	json_t *closed;
+	int rc;
 
 	snprintf(path, sizeof(path), "/v1/runs/%.64s", client_str(close->run, "id"));
 	result = client_operator("DELETE", path, NULL, &reply);
-	if (result != CLIENT_OK) {
-		cli_err("the run could not be closed:");
-		(void)client_fail(result, &reply);
-	} else {
-		rc = run_bundle_write(close->run, bundle, sizeof(bundle));
-		run_reasons_read(&reasons, bundle, client_str(reply.json, "id"));
-		if (close->json)
-			print_json(close, reply.json, &reasons,
-			    rc == 0 ? bundle : NULL);
-		else if (!close->quiet)
-			print_text(close, reply.json, &reasons,
-			    rc == 0 ? bundle : NULL);
-	}
+	if (result != CLIENT_OK)
+		say_early(result, &reply);
+	/* The ledger's directory is enough, if the run's end is in it. */
+	rc = run_bundle_write(close->run, reply.status == 409, bundle,
+	    sizeof(bundle));
+	if (rc == 0)
+		run_reasons_read(&reasons, bundle, client_str(close->run, "id"));
+	closed = closing(close->run, &reply, result == CLIENT_OK, &reasons);
+	if (close->json)
+		print_json(close, closed, &reasons, rc == 0 ? bundle : NULL);
+	else if (!close->quiet)
+		print_text(close, closed, &reasons, rc == 0 ? bundle : NULL);
+	json_decref(closed);
+	run_reasons_release(&reasons);
 	client_reply_release(&reply);
 	return rc;
 }

@@ -18,8 +18,8 @@ struct run_close {
 	size_t left_behind;		/* processes of the run that still live */
 };
 
-/* 0, or -1 where the run could not be closed or its evidence not written;
- * what went wrong is said. */
+/* 0, or -1 where its evidence was not written; what went wrong is said.  A run
+ * that somebody else closed has a summary and evidence all the same. */
 int run_close(const struct run_close *close);
 
 #endif

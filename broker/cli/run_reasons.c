@@ -32,12 +32,19 @@ take_line(struct run_reasons *reasons, const char *line, size_t len,
 	json_t *record, *body;
 	char rule[128];
 
-	if (memmem(line, len, "\"type\":\"refusal\"", 16) == NULL)
+	if (memmem(line, len, "\"type\":\"refusal\"", 16) == NULL &&
+	    memmem(line, len, "\"type\":\"teardown\"", 17) == NULL)
 		return;
 	record = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
-	if (strcmp(client_str(record, "type"), "refusal") == 0 &&
-	    strcmp(client_str(record, "run"), run) == 0) {
-		body = json_object_get(record, "body");
+	body = json_object_get(record, "body");
+	if (strcmp(client_str(record, "run"), run) != 0) {
+		json_decref(record);
+		return;
+	}
+	if (strcmp(client_str(record, "type"), "teardown") == 0) {
+		json_decref(reasons->counts);
+		reasons->counts = json_incref(json_object_get(body, "counts"));
+	} else if (strcmp(client_str(record, "type"), "refusal") == 0) {
 		snprintf(rule, sizeof(rule), "%s", client_str(body, "rule"));
 		count(reasons, rule, client_str(body, "reason"));
 	}
@@ -71,4 +78,11 @@ run_reasons_read(struct run_reasons *reasons, const char *bundle,
 	free(line);
 	fclose(in);
 	qsort(reasons->one, reasons->n, sizeof(reasons->one[0]), more_first);
+}
+
+void
+run_reasons_release(struct run_reasons *reasons)
+{
+	json_decref(reasons->counts);
+	reasons->counts = NULL;
 }
