@@ -93,25 +93,33 @@ placeholder_add(void *arg, const struct binding *binding, const char *value)
 	    (int)binding->port, "placement", placement(&binding->placement)));
 }
 
+struct scrub {
+	json_t *tags, *lengths;		/* one of each per secret */
+};
+
 static void
-tag_add(void *arg, const uint8_t tag[32])
+tag_add(void *arg, const uint8_t tag[32], size_t len)
 {
+	struct scrub *scrub = arg;
 	char hex[65];
 
 	sodium_bin2hex(hex, sizeof(hex), tag, 32);
-	json_array_append_new(arg, json_string(hex));
+	json_array_append_new(scrub->tags, json_string(hex));
+	json_array_append_new(scrub->lengths, json_integer((json_int_t)len));
 }
 
 static json_t *
 scrub(struct gate *gate)
 {
-	json_t *tags = json_array();
+	struct scrub scrub = { json_array(), json_array() };
 	uint8_t key[32];
+	bool complete;
 	char hex[65];
 
-	gate_scrub_tags(gate, key, tag_add, tags);
+	complete = gate_scrub_tags(gate, key, tag_add, &scrub);
 	sodium_bin2hex(hex, sizeof(hex), key, sizeof(key));
-	return json_pack("{s:s, s:o}", "key", hex, "tags", tags);
+	return json_pack("{s:s, s:o, s:o, s:b}", "key", hex, "tags", scrub.tags,
+	    "lengths", scrub.lengths, "complete", (int)complete);
 }
 
 static json_t *

@@ -161,6 +161,10 @@ make_env(struct session *session)
 		cli_err("the daemon's answer has no usable scrub tags");
 		return -1;
 	}
+	if (json_is_false(json_object_get(json_object_get(session->run.json,
+	    "scrub"), "complete")))
+		cli_err("note: the vault did not give all of its secrets: others "
+		    "than those are not looked for in the environment");
 	run_env_fill(&session->env, session->run.json, &tools);
 	if (!session->env.failed)
 		return 0;

@@ -33,7 +33,7 @@ void run_env_set(struct run_env *env, const char *name, const char *fmt, ...)
 
 /*
  * Remove variables that hold a secret: those whose value, or a part of it,
- * has a tag of scrub ({"key","tags"} of POST /v1/runs), those that have the
+ * has a tag of scrub ({"key","tags","lengths"} of POST /v1/runs) at any place, those that have the
  * form of a known token, and those whose name says that they hold one; not
  * those of --keep-env unless a tag matches.  0, or -1 where scrub is no good.
  */

@@ -11,11 +11,19 @@
 
 #define TAG_LEN 32
 #define PARTS_MAX 4096		/* parts of one value that are looked at */
+#define VALUE_MAX 65536		/* bytes of a value that is looked through */
+#define WINDOW_MIN 8		/* a shorter secret stands in many a word */
+#define WORK_MAX (512u << 20)	/* bytes hashed in all: about a second */
+
+/* TOO_LONG: cannot be told, and so counts as one. */
+enum finding { CLEAN, SECRET, TOO_LONG };
 
 struct tags {
 	uint8_t key[TAG_LEN];
 	uint8_t (*tags)[TAG_LEN];
+	size_t *lengths;	/* of each tag's secret; 0: not known */
 	size_t n;
+	uint64_t work;		/* bytes hashed so far */
 };
 
 static bool
@@ -33,6 +41,8 @@ static int
 read_tags(const json_t *scrub, struct tags *tags)
 {
 	const json_t *list = json_object_get(scrub, "tags");
+	const json_t *lengths = json_object_get(scrub, "lengths");
+	json_int_t len;
 	size_t i, n = json_array_size(list);
 
 	memset(tags, 0, sizeof(*tags));
@@ -40,11 +50,17 @@ read_tags(const json_t *scrub, struct tags *tags)
 	    !from_hex(json_object_get(scrub, "key"), tags->key))
 		return -1;
 	tags->tags = calloc(n + 1, TAG_LEN);
-	if (tags->tags == NULL)
+	tags->lengths = calloc(n + 1, sizeof(*tags->lengths));
+	if (tags->tags == NULL || tags->lengths == NULL)
 		return -1;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		if (!from_hex(json_array_get(list, i), tags->tags[i]))
 			return -1;
+		len = json_integer_value(json_array_get(lengths, i));
+		if (len < 0)
+			return -1;
+		tags->lengths[i] = (size_t)len;
+	}
 	tags->n = n;
 	return 0;
 }
@@ -96,7 +112,53 @@ parts_suspect(const struct tags *tags, const char *value, const char *delimiters
 		value += len;
 		value += strspn(value, delimiters);
 	}
+	return *value != '\0';	/* what was not looked at is not trusted */
+}
+
+/* Any place of a value: a secret need not stand between delimiters. */
+static bool
+window_tagged(const struct tags *tags, const char *value, size_t len,
+    size_t window)
+{
+	size_t at;
+
+	for (at = 0; at + window <= len; at++)
+		if (tagged(tags, value + at, window))
+			return true;
 	return false;
+}
+
+static bool
+length_seen(const struct tags *tags, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < i; k++)
+		if (tags->lengths[k] == tags->lengths[i])
+			return true;
+	return false;
+}
+
+/* Every window of every secret's length.  Hashing costs a block for the key
+ * beside the bytes; beyond the bound nothing is tested, and nothing passes. */
+static enum finding
+windows(struct tags *tags, const char *value)
+{
+	size_t i, window, len = strlen(value);
+	uint64_t work;
+
+	for (i = 0; i < tags->n; i++) {
+		window = tags->lengths[i];
+		if (window < WINDOW_MIN || window > len || length_seen(tags, i))
+			continue;
+		work = (uint64_t)(len - window + 1) * (window + 128);
+		if (len > VALUE_MAX || work > WORK_MAX - tags->work)
+			return TOO_LONG;
+		tags->work += work;
+		if (window_tagged(tags, value, len, window))
+			return SECRET;
+	}
+	return CLEAN;
 }
 
 static bool
@@ -106,6 +168,14 @@ holds_secret(const struct tags *tags, const char *value)
 	    parts_suspect(tags, value, " \t\r\n") ||
 	    parts_suspect(tags, value, " \t\r\n\"',;:@&?") ||
 	    parts_suspect(tags, value, " \t\r\n\"',;:@&?=/|<>()[]{}\\");
+}
+
+/* The parts first, where most secrets are and where those stand that are too
+ * short for windows. */
+static enum finding
+vault_secret(struct tags *tags, const char *value)
+{
+	return holds_secret(tags, value) ? SECRET : windows(tags, value);
 }
 
 /* Names that say it themselves; placeholders are put there afterwards. */
@@ -144,18 +214,23 @@ kept(const struct opts *opts, const char *name)
 
 /* What is ours goes without a word. */
 static void
-note_removed(struct run_env *env, const char *name)
+note_removed(struct run_env *env, const char *name, enum finding finding)
 {
+	char text[320];
+
 	if (strncmp(name, "COUNTERSIGN_", 12) == 0)
 		return;
+	snprintf(text, sizeof(text), "%s%s", name, finding == TOO_LONG ?
+	    " (too long to be tested)" : "");
 	if (env->n_removed < RUN_ENV_REMOVED_MAX)
-		env->removed[env->n_removed] = strdup(name);
+		env->removed[env->n_removed] = strdup(text);
 	env->n_removed++;
 }
 
 int
 run_env_scrub(struct run_env *env, const json_t *scrub, const struct opts *opts)
 {
+	enum finding finding;
 	struct tags tags;
 	char name[256];
 	const char *equals;
@@ -169,12 +244,13 @@ run_env_scrub(struct run_env *env, const json_t *scrub, const struct opts *opts)
 		snprintf(name, sizeof(name), "%.*s",
 		    (int)(equals - env->vars[i] < 255 ? equals - env->vars[i] : 255),
 		    env->vars[i]);
-		if (!holds_secret(&tags, equals + 1) && (kept(opts, name) ||
+		finding = vault_secret(&tags, equals + 1);
+		if (finding == CLEAN && (kept(opts, name) ||
 		    (!named_secret(name) && !holds_secret(NULL, equals + 1)))) {
 			i++;
 			continue;
 		}
-		note_removed(env, name);
+		note_removed(env, name, finding);
 		sodium_memzero(env->vars[i], strlen(env->vars[i]));
 		free(env->vars[i]);
 		env->vars[i] = env->vars[--env->n];
@@ -183,5 +259,6 @@ run_env_scrub(struct run_env *env, const json_t *scrub, const struct opts *opts)
 	rc = 0;
 out:
 	free(tags.tags);
+	free(tags.lengths);
 	return rc;
 }

@@ -110,10 +110,13 @@ void gate_run_placeholders(struct run *run, const struct rules *rules,
     void (*each)(void *arg, const struct binding *binding,
     const char *placeholder), void *arg);
 
-/* Keyed BLAKE2b-256 of every active secret, whole, under a key made for this
- * call: who holds a value can tell that it is a secret, and nothing else. */
-void gate_scrub_tags(struct gate *gate, uint8_t key[32],
-    void (*each)(void *arg, const uint8_t tag[32]), void *arg);
+/* Keyed BLAKE2b-256 and length of every active version of every secret, bound or
+ * not, under a key made for this call: who holds a value can tell that a secret
+ * is in it, and nothing else.  False where the vault did not give them all: the
+ * bound ones are there even so. */
+typedef void gate_scrub_each(void *arg, const uint8_t tag[32], size_t len);
+bool gate_scrub_tags(struct gate *gate, uint8_t key[32], gate_scrub_each *each,
+    void *arg);
 
 /* --- grants ---------------------------------------------------------- */
 

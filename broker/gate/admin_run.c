@@ -304,31 +304,3 @@ gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
 	rules_unref(rules);
 	return rv;
 }
-
-/* --- what the command needs ------------------------------------------ */
-
-struct tagging {
-	const uint8_t *key;
-	void (*each)(void *arg, const uint8_t tag[32]);
-	void *arg;
-};
-
-static void
-tag_one(void *arg, struct slice secret)
-{
-	const struct tagging *tagging = arg;
-	uint8_t tag[KEYED_LEN];
-
-	keyed_digest(tagging->key, secret, tag);
-	tagging->each(tagging->arg, tag);
-}
-
-void
-gate_scrub_tags(struct gate *gate, uint8_t key[32],
-    void (*each)(void *arg, const uint8_t tag[32]), void *arg)
-{
-	struct tagging tagging = { key, each, arg };
-
-	randombytes_buf(key, 32);
-	secrets_each(&gate->secrets, tag_one, &tagging);
-}

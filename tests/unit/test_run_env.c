@@ -28,13 +28,14 @@ reply(void)
 	sodium_bin2hex(key_hex, sizeof(key_hex), key, sizeof(key));
 	sodium_bin2hex(tag_hex, sizeof(tag_hex), tag, sizeof(tag));
 	return json_pack("{s:s, s:s, s:{s:s, s:i}, s:{s:s, s:s}, s:{s:s, s:s},"
-	    " s:[{s:s, s:[s,s], s:s, s:s, s:[s], s:i, s:{s:s, s:s}}], s:{s:s, s:[s]}}",
+	    " s:[{s:s, s:[s,s], s:s, s:s, s:[s], s:i, s:{s:s, s:s}}], s:{s:s, s:[s], s:[i]}}",
 	    "id", "run_x", "token", "csr1_token", "proxy", "host", "127.0.0.1",
 	    "port", 4321, "api", "url", "http://127.0.0.1:99", "socket", "/h/a.sock",
 	    "ca", "cert", "/h/ca.pem", "bundle", "/h/bundle.pem", "placeholders",
 	    "binding", "api", "env", "API_TOKEN", "OTHER", "value", "dummy", "scheme",
 	    "https", "hosts", "api.example.com", "port", 443, "placement", "kind",
-	    "header", "name", "Authorization", "scrub", "key", key_hex, "tags", tag_hex);
+	    "header", "name", "Authorization", "scrub", "key", key_hex, "tags", tag_hex,
+	    "lengths", (int)strlen(secret));
 }
 
 static int
@@ -75,6 +76,34 @@ removes(void **state)
 	assert_string_equal(run_env_get(&env, "PLAIN"), "some words");
 	assert_string_equal(run_env_get(&env, "PATH"), "/usr/bin:/bin");
 	assert_int_equal(env.n_removed, 5);
+	run_env_free(&env);
+}
+
+/* A secret need not stand between delimiters; what is too long to be looked
+ * through goes, unless no secret could be in it. */
+static void
+windows(void **state)
+{
+	static char inside[128], joined[128], less[128], longer[70000],
+	    longest[70000];
+	char *vars[] = { inside, joined, less, longer, longest, NULL };
+	struct run_env env;
+
+	(void)state;
+	snprintf(inside, sizeof(inside), "A=x%sy", secret);
+	snprintf(joined, sizeof(joined), "B=Bearer_%s", secret);
+	snprintf(less, sizeof(less), "C=x%.*sy", (int)strlen(secret) - 1, secret);
+	memset(longer, 'a', 65536 + 2);
+	memcpy(longer, "D=", 2);
+	memset(longest, 'a', 65536 + 3);
+	memcpy(longest, "E=", 2);
+	assert_int_equal(scrub(&env, vars, 0, NULL), 0);
+	assert_null(run_env_get(&env, "A"));
+	assert_null(run_env_get(&env, "B"));
+	assert_non_null(run_env_get(&env, "C"));
+	assert_non_null(run_env_get(&env, "D"));
+	assert_null(run_env_get(&env, "E"));
+	assert_int_equal(env.n_removed, 3);
 	run_env_free(&env);
 }
 
@@ -187,7 +216,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(removes), cmocka_unit_test(keeps),
+		cmocka_unit_test(removes), cmocka_unit_test(windows),
+		cmocka_unit_test(keeps),
 		cmocka_unit_test(bad_tags), cmocka_unit_test(fills),
 		cmocka_unit_test(loopback),
 	};
