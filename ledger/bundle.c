@@ -14,6 +14,7 @@
 
 #include "ledger/bundle.h"
 #include "ledger/manifest.h"
+#include "ledger/packs.h"
 #include "ledger/verify_load.h"
 
 #define COPY_BLOCK 65536
@@ -31,6 +32,7 @@ struct bundle {
 	uint64_t teardown;	/* index, UINT64_MAX: not met yet */
 	uint64_t until;		/* size to stop at, once that is known */
 	struct seal seal;	/* the checkpoint taken */
+	struct packs_named named;	/* by the records taken */
 };
 
 static int
@@ -172,6 +174,8 @@ copy_packs(struct bundle *b)
 	for (i = 0; i < b->options->pack_count; i++, pack++) {
 		if (!record_policy_valid(pack->digest, strlen(pack->digest)))
 			return fail(b, "a pack's digest is malformed");
+		if (!packs_is_named(&b->named, pack->digest))
+			continue;
 		snprintf(under, sizeof(under), "packs/%s", pack->digest + 7);
 		if (copy_tree(b, pack->dir, under) != 0)
 			return -1;
@@ -222,6 +226,8 @@ take_line(struct bundle *b, const struct walk_line *line, uint64_t index)
 		    (b->leaves = create(b, "ledger/leaves")) == NULL)
 			return -1;
 	}
+	if (line->rule == NULL)
+		packs_note(&b->named, &line->record, ours);
 	fwrite(line->text, 1, line->len, b->records);
 	putc('\n', b->records);
 	fwrite(line->leaf, 1, TREE_HASH_LEN, b->leaves);

@@ -29,7 +29,7 @@ struct bundle_options {
 	const char *ledger;	/* the ledger's directory; only read */
 	const char *run;
 	const char *out;	/* must not exist; made 0700 */
-	const struct bundle_pack *packs;
+	const struct bundle_pack *packs;	/* those that no record names are left out */
 	size_t pack_count;
 	const char *coverage;	/* directory to be copied, or NULL */
 };

@@ -6,6 +6,7 @@
 
 #include <sodium.h>
 
+#include "ledger/packs.h"
 #include "ledger/verify_locate.h"
 
 #define THREADS_DEFAULT_MAX 4
@@ -23,6 +24,7 @@ struct pass {
 	bool segment_gap;
 	uint64_t run_first, run_last, run_records;	/* of the bundle's run */
 	uint64_t opened, teardown;	/* indices, UINT64_MAX: none */
+	struct packs_named named;	/* bundle: packs, by its records */
 };
 
 const char *
@@ -108,18 +110,23 @@ is(struct record_slice slice, const char *text)
 	    memcmp(slice.ptr, text, slice.len) == 0;
 }
 
-/* The bundle's run: where it was opened and torn down. */
+/* The bundle's run: where it was opened and torn down; and the packs. */
 static void
 follow_run(struct pass *pass, const struct walk_batch *batch)
 {
 	const struct record_line *r;
 	uint64_t index;
 	unsigned i;
+	bool ours;
 
 	for (i = 0; i < batch->count; i++) {
 		r = &batch->lines[i].record;
 		index = batch->index + i;
-		if (batch->lines[i].rule != NULL || !is(r->run, pass->result->run))
+		if (batch->lines[i].rule != NULL)
+			continue;
+		ours = is(r->run, pass->result->run);
+		packs_note(&pass->named, r, ours);
+		if (!ours)
 			continue;
 		if (pass->run_records++ == 0)
 			pass->run_first = index;
@@ -701,6 +708,9 @@ judge(struct pass *pass, const struct verify_options *options,
 		check_head(pass, find_head(pass->load, head));
 	if (pass->load->kind == VERIFY_BUNDLE && !changed)
 		judge_run(pass);
+	if (pass->load->kind == VERIFY_BUNDLE)
+		packs_check(pass->load->dirfd, &pass->named,
+		    !changed && r->run[0] != '\0', r);
 	judge_integrity(pass, options, changed || lost);
 	r->verdict = verify_worse(r->verdict, r->integrity.verdict);
 	if (judge_streams(pass, r->integrity.verdict == VERIFY_COMPLETE) != 0) {

@@ -398,7 +398,7 @@ load_frontier(struct load *load, struct verify_result *result)
  * what was changed since.
  */
 static void
-load_leaves(struct load *load)
+load_leaves(struct load *load, struct verify_result *result)
 {
 	struct tree_frontier tree = load->frontier;
 	uint8_t root[TREE_HASH_LEN];
@@ -406,8 +406,11 @@ load_leaves(struct load *load)
 	uint64_t i;
 	char *bytes = evidence_read(load->dirfd, "ledger/leaves", LEAVES_MAX, &len);
 
-	if (bytes == NULL)
+	if (bytes == NULL) {
+		verify_find(result, errno == EFBIG ? VERIFY_NOT_ESTABLISHED : VERIFY_GAP,
+		    "leaves", "ledger/leaves: %s", reason());
 		return;
+	}
 	load->leaf = (uint8_t (*)[TREE_HASH_LEN])bytes;
 	load->leaves = len / TREE_HASH_LEN;
 	for (i = 0; i < load->leaves; i++)
@@ -420,9 +423,46 @@ load_leaves(struct load *load)
 	    tree.size == load->latest.at.size &&
 	    memcmp(root, load->latest.at.root, TREE_HASH_LEN) == 0)
 		return;
+	/* where the checkpoint or the frontier is wrong, that was said */
+	if (load->frontier_good && load->latest.state != SEAL_MALFORMED &&
+	    load->latest.state != SEAL_FORGED)
+		verify_find(result, VERIFY_GAP, "leaves",
+		    "ledger/leaves: they do not give the checkpoint's root");
 	free(bytes);
 	load->leaf = NULL;
 	load->leaves = 0;
+}
+
+/* The key beside the checkpoint signed it, and is the pinned one where that
+ * has signed it too; nobody needs it, but it may not mislead either. */
+static void
+check_key(const struct load *load, const struct note_key *pinned,
+    struct verify_result *result)
+{
+	char *vkey, *text = NULL;
+	struct note_key key;
+	struct note note;
+	const char *why;
+	size_t len;
+
+	vkey = evidence_read(load->dirfd, "keys/log.vkey", NOTE_VKEY_MAX + 1, &len);
+	if (vkey == NULL)
+		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: %s", reason());
+	else if (len == 0 || vkey[len - 1] != '\n' ||
+	    note_key_parse(&key, vkey, len - 1) != 0 || key.type != NOTE_ED25519)
+		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: no key of a log");
+	else if (load->latest.state == SEAL_GOOD && (strcmp(key.name, pinned->name) != 0 ||
+	    memcmp(key.pk, pinned->pk, sizeof(key.pk)) != 0))
+		verify_find(result, VERIFY_GAP, "key",
+		    "keys/log.vkey is not the pinned key, which signed the checkpoint");
+	else if (load->latest.state == SEAL_UNPINNED &&
+	    (text = evidence_read(load->dirfd, "ledger/checkpoint", NOTE_MAX, &len)) != NULL &&
+	    (note_parse(&note, text, len, &why) != 0 ||
+	    note_verify(&note, &key, NULL) != NOTE_GOOD))
+		verify_find(result, VERIFY_GAP, "key",
+		    "keys/log.vkey is not the key that signed the checkpoint");
+	free(text);
+	free(vkey);
 }
 
 static void
@@ -465,7 +505,8 @@ load_bundle(struct load *load, const struct note_key *key,
 	load_frontier(load, result);
 	if (load_latest(load, "ledger/checkpoint", key, result) != 0)
 		goto memory;
-	load_leaves(load);
+	load_leaves(load, result);
+	check_key(load, key, result);
 	check_sizes(load, result);
 	check_files(load, result);
 	if ((load->segment = calloc(1, sizeof(*load->segment))) == NULL)

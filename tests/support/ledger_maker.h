@@ -14,7 +14,9 @@
 #include "ledger/record.h"
 
 #define MAKER_ORIGIN "ledger.example/test"
-#define MAKER_POLICY "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+/* of the pack of one file, main.rego, that is "package x" and LF */
+#define MAKER_PACK "72db5dd2a85d2d7c9d8e2c82840d75e51f39ca5d3f18bdc06e2ace90abc871b8"
+#define MAKER_POLICY "sha256:" MAKER_PACK
 #define MAKER_STREAMS 16
 
 struct maker_line {

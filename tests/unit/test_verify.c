@@ -13,14 +13,18 @@
 #include <sodium.h>
 
 #include "ledger/bundle.h"
+#include "ledger/manifest.h"
+#include "ledger/packs.h"
 #include "ledger/verify.h"
 #include "ledger_maker.h"
+#include "policy/policy.h"
 
 #define RECORDS 300
 
 /* Built once: a ledger, and the bundle of its second run. */
 static struct maker good;
-static char base[64], ledger[96], bundle[96];
+static char base[64], ledger[96], bundle[96], packs[96];
+static const struct bundle_pack pack = { MAKER_POLICY, packs };
 static struct verify_result result;
 static char err[512];
 
@@ -28,8 +32,6 @@ static int
 setup(void **state)
 {
 	struct bundle_options options = { .ledger = ledger, .run = "run_b", .out = bundle };
-	struct bundle_pack pack = { MAKER_POLICY, NULL };
-	char packs[96];
 
 	make_temp_dir(base);
 	snprintf(ledger, sizeof(ledger), "%s/ledger", base);
@@ -40,7 +42,6 @@ setup(void **state)
 	maker_init(&good);
 	maker_usual(&good, RECORDS);
 	maker_save(&good, ledger, 64);
-	pack.dir = packs;
 	options.packs = &pack;
 	options.pack_count = 1;
 	if (bundle_write(&options, err, sizeof(err)) != 0) {
@@ -277,7 +278,7 @@ other_files_flipped(void **state)
 {
 	static const char *const files[] = { "ledger/checkpoint", "ledger/frontier",
 	    "keys/log.vkey", "manifest.json", "ledger/leaves",
-	    "packs/1111111111111111111111111111111111111111111111111111111111111111/main.rego" };
+	    "packs/" MAKER_PACK "/main.rego" };
 	char *bytes;
 	size_t len, i, at;
 
@@ -299,6 +300,222 @@ other_files_flipped(void **state)
 		assert_int_equal(verify(bundle), VERIFY_COMPLETE);
 		free(bytes);
 	}
+}
+
+struct listing {
+	struct manifest manifest;
+	int dirfd;
+};
+
+static int
+list_file(void *context, const char *path, uint64_t size, int regular)
+{
+	struct listing *l = context;
+	char hex[65];
+
+	if (strcmp(path, "manifest.json") == 0)
+		return 0;
+	assert_true(regular);
+	assert_int_equal(evidence_digest(l->dirfd, path, hex), 0);
+	return manifest_add(&l->manifest, path, size, hex);
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct manifest_file *)a)->path,
+	    ((const struct manifest_file *)b)->path);
+}
+
+/* The manifest as somebody writes it who has changed the files. */
+static void
+correct_manifest(const char *dir)
+{
+	struct listing now = { .dirfd = evidence_dir(dir) };
+	struct manifest old;
+	char *text;
+	size_t len;
+
+	text = read_file(dir, "manifest.json", &len);
+	assert_int_equal(manifest_parse(&old, text, len, err, sizeof(err)), 0);
+	free(text);
+	strcpy(now.manifest.origin, old.origin);
+	strcpy(now.manifest.run, old.run);
+	now.manifest.first = old.first;
+	now.manifest.size = old.size;
+	assert_int_equal(evidence_walk(now.dirfd, list_file, &now), 0);
+	qsort(now.manifest.file, now.manifest.count, sizeof(*now.manifest.file), by_path);
+	assert_non_null(text = manifest_format(&now.manifest, &len));
+	write_file(dir, "manifest.json", text, len);
+	free(text);
+	close(now.dirfd);
+	manifest_free(&old);
+	manifest_free(&now.manifest);
+}
+
+/* With a manifest that lists them as they are, so that no digest tells. */
+static void
+leaves_and_key_forged(void **state)
+{
+	struct verify_options unpinned = { .path = bundle, .threads = 1 };
+	char *bytes, *manifest, vkey[NOTE_VKEY_MAX + 2];
+	uint8_t pk[NOTE_PK_LEN], sk[NOTE_SK_LEN];
+	size_t len, manifest_len, i;
+	struct note_key other;
+
+	manifest = read_file(bundle, "manifest.json", &manifest_len);
+	bytes = read_file(bundle, "ledger/leaves", &len);
+	for (i = 0; i < 5; i++) {
+		if (i == 0)
+			bytes[len / 2] ^= 1;
+		write_file(bundle, "ledger/leaves", bytes, i == 0 ? len :
+		    i == 1 ? len - 1 : i == 2 ? len - 32 : i == 3 ? 0 : len);
+		if (i == 0)
+			bytes[len / 2] ^= 1;
+		correct_manifest(bundle);
+		if (verify(bundle) != (i == 4 ? VERIFY_COMPLETE : VERIFY_GAP) ||
+		    result.finding_count != (i != 4) || finds("leaves") != (i != 4)) {
+			say();
+			fail_msg("leaves %zu", i);
+		}
+	}
+	free(bytes);
+	bytes = read_file(bundle, "keys/log.vkey", &len);
+	crypto_sign_keypair(pk, sk);
+	assert_int_equal(note_key_make(&other, MAKER_ORIGIN, NOTE_ED25519, pk), 0);
+	assert_true(note_key_format(&other, vkey, sizeof(vkey)) > 0);
+	strcat(vkey, "\n");
+	for (i = 0; i < 3; i++) {
+		if (i == 0)
+			write_file(bundle, "keys/log.vkey", vkey, strlen(vkey));
+		else
+			write_file(bundle, "keys/log.vkey", bytes, i == 1 ? len - 1 : 0);
+		correct_manifest(bundle);
+		assert_int_equal(verify(bundle), VERIFY_GAP);
+		assert_int_equal(result.finding_count, 1);
+		assert_true(finds("key"));
+		verify_free(&result);
+		assert_int_equal(verify_run(&unpinned, &result, err, sizeof(err)), 0);
+		assert_int_equal(result.verdict, VERIFY_GAP);
+		assert_true(finds("key"));
+	}
+	write_file(bundle, "keys/log.vkey", bytes, len);
+	write_file(bundle, "manifest.json", manifest, manifest_len);
+	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+	free(bytes);
+	free(manifest);
+}
+
+/* Packs are bound by the records alone, whatever the manifest says. */
+static void
+packs_forged(void **state)
+{
+	static const char forged[] = "package x\nallow := true\n";
+	char *manifest, under[200], other[300], path[256];
+	size_t len;
+
+	manifest = read_file(bundle, "manifest.json", &len);
+	snprintf(under, sizeof(under), "%s/packs/" MAKER_PACK, bundle);
+	write_file(under, "main.rego", forged, sizeof(forged) - 1);
+	correct_manifest(bundle);
+	assert_int_equal(verify(bundle), VERIFY_GAP);
+	assert_int_equal(result.finding_count, 1);
+	assert_non_null(strstr(result.finding[0].what, "pack altered"));
+	assert_int_equal(result.completeness.verdict, VERIFY_GAP);
+	/* one file more in it */
+	write_file(under, "main.rego", "package x\n", 10);
+	write_file(under, "more.rego", "", 0);
+	correct_manifest(bundle);
+	assert_int_equal(verify(bundle), VERIFY_GAP);
+	assert_true(finds("pack_altered"));
+	snprintf(path, sizeof(path), "%s/more.rego", under);
+	unlink(path);
+	/* under the digest that it has: not the pack that is named */
+	snprintf(other, sizeof(other), "%s/packs/%064d", bundle, 0);
+	assert_int_equal(rename(under, other), 0);
+	correct_manifest(bundle);
+	assert_int_equal(verify(bundle), VERIFY_GAP);
+	assert_true(finds("pack_altered") && finds("pack_missing"));
+	assert_int_equal(rename(other, under), 0);
+	/* none at all */
+	snprintf(path, sizeof(path), "%s/packs", bundle);
+	snprintf(other, sizeof(other), "%s/aside", base);
+	assert_int_equal(rename(path, other), 0);
+	correct_manifest(bundle);
+	assert_int_equal(verify(bundle), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(result.finding_count, 1);
+	assert_non_null(strstr(result.finding[0].what, "pack missing"));
+	assert_int_equal(rename(other, path), 0);
+	/* a file beside the packs */
+	write_file(path, "note", "hello", 5);
+	correct_manifest(bundle);
+	assert_int_equal(verify(bundle), VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("pack_unnamed"));
+	snprintf(other, sizeof(other), "%s/note", path);
+	unlink(other);
+	write_file(bundle, "manifest.json", manifest, len);
+	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+	free(manifest);
+}
+
+/* A good pack, but of no record; it does not get into a bundle either. */
+static void
+pack_unnamed(void **state)
+{
+	char dir[96], from[128], hex[65], named[72], path[256], out[96];
+	struct bundle_pack two[] = { pack, { named, from } };
+	struct bundle_options options = { .ledger = ledger, .run = "run_b", .out = out,
+	    .packs = two, .pack_count = 2 };
+	struct stat st;
+	int fd;
+
+	snprintf(from, sizeof(from), "%s/pack2", base);
+	snprintf(out, sizeof(out), "%s/two", base);
+	mkdir(from, 0700);
+	write_file(from, "other.rego", "package y\n", 10);
+	assert_true((fd = evidence_dir(from)) >= 0);
+	assert_int_equal(packs_digest(fd, hex), 0);
+	close(fd);
+	snprintf(named, sizeof(named), "sha256:%s", hex);
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), 0);
+	assert_int_equal(verify(out), VERIFY_COMPLETE);
+	snprintf(path, sizeof(path), "%s/packs/%s", out, hex);
+	assert_int_not_equal(stat(path, &st), 0);
+	assert_int_equal(rename(from, path), 0);
+	correct_manifest(out);
+	assert_int_equal(verify(out), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(result.finding_count, 1);
+	assert_true(finds("pack_unnamed"));
+	/* a directory's files beside names that sort between: by whole paths */
+	snprintf(dir, sizeof(dir), "%s/pack3", base);
+	snprintf(path, sizeof(path), "%s/a", dir);
+	mkdir(dir, 0700);
+	mkdir(path, 0700);
+	write_file(dir, "a/b", "1", 1);
+	write_file(dir, "a-b", "2", 1);
+	assert_true((fd = evidence_dir(dir)) >= 0);
+	assert_int_equal(packs_digest(fd, hex), 0);
+	close(fd);
+	assert_string_equal(hex, "8b02dfd2f1e0a5c1b512552fce5e8339541cc606a99a66329f0d31a8782697a0");
+}
+
+/* What policy/ says of a pack when it loads it. */
+static void
+digest_of_the_default_pack(void **state)
+{
+	struct policy_pack *loaded;
+	char dir[96], hex[65];
+	int fd;
+
+	snprintf(dir, sizeof(dir), "%s/default", base);
+	assert_int_equal(policy_default_pack_write(dir, err, sizeof(err)), 0);
+	loaded = policy_pack_load(dir, err, sizeof(err));
+	assert_non_null(loaded);
+	assert_true((fd = evidence_dir(dir)) >= 0);
+	assert_int_equal(packs_digest(fd, hex), 0);
+	close(fd);
+	assert_string_equal(hex, policy_pack_digest(loaded) + strlen("sha256:"));
+	policy_pack_unref(loaded);
 }
 
 /*
@@ -738,7 +955,8 @@ hostile(void **state)
 	static char big[3 * 1024 * 1024];
 	char dir[96], path[160], *text;
 	size_t len, i;
-	struct bundle_options again = { .ledger = ledger, .run = "run_b", .out = dir };
+	struct bundle_options again = { .ledger = ledger, .run = "run_b", .out = dir,
+	    .packs = &pack, .pack_count = 1 };
 
 	snprintf(dir, sizeof(dir), "%s/hostile", base);
 	assert_int_equal(bundle_write(&again, err, sizeof(err)), 0);
@@ -825,7 +1043,7 @@ bundle_deterministic(void **state)
 {
 	static const char *const files[] = { "manifest.json", "ledger/records.jsonl",
 	    "ledger/leaves", "ledger/frontier", "ledger/checkpoint", "keys/log.vkey" };
-	struct bundle_options options = { .run = "run_a" };
+	struct bundle_options options = { .run = "run_a", .packs = &pack, .pack_count = 1 };
 	char one[96], two[96], dir[96], *a, *b;
 	struct maker m;
 	size_t i, n, k;
@@ -906,6 +1124,10 @@ main(void)
 		cmocka_unit_test(every_flip_in_a_bundle),
 		cmocka_unit_test(every_cut_of_a_bundle),
 		cmocka_unit_test(other_files_flipped),
+		cmocka_unit_test(leaves_and_key_forged),
+		cmocka_unit_test(packs_forged),
+		cmocka_unit_test(pack_unnamed),
+		cmocka_unit_test(digest_of_the_default_pack),
 		cmocka_unit_test(every_flip_in_a_ledger),
 		cmocka_unit_test(every_cut_of_a_ledger),
 		cmocka_unit_test(edits),

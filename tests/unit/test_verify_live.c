@@ -12,15 +12,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ledger/bundle.h"
+#include "ledger/evidence.h"
+#include "ledger/packs.h"
 #include "ledger/verify.h"
 #include "ledger_maker.h"
 #include "scratch_ledger.h"
 
 static struct verify_result result;
+static char policy[72] = SCRATCH_POLICY;	/* of what producers append */
 static char err[512];
 
 static struct note_key
@@ -60,7 +64,7 @@ say(void)
 static void
 append(struct ledger_port *port, const char *type, const char *run, bool seal)
 {
-	struct ledger_record record = { .type = type, .run = run, .policy = SCRATCH_POLICY,
+	struct ledger_record record = { .type = type, .run = run, .policy = policy,
 	    .body = "{\"a\":1}", .body_len = 7, .seal = seal };
 	struct ledger_receipt receipt;
 
@@ -125,6 +129,21 @@ after_a_crash(void **state)
 	scratch_remove(&s);
 }
 
+/* A pack for the records to name, so that a bundle can be whole. */
+static void
+make_pack(const char *dir)
+{
+	char hex[65];
+	int fd;
+
+	assert_int_equal(mkdir(dir, 0700), 0);
+	write_file(dir, "main.rego", "package x\n", 10);
+	assert_true((fd = evidence_dir(dir)) >= 0);
+	assert_int_equal(packs_digest(fd, hex), 0);
+	close(fd);
+	snprintf(policy, sizeof(policy), "sha256:%s", hex);
+}
+
 static atomic_bool stop;
 
 static void *
@@ -147,10 +166,15 @@ while_it_grows(void **state)
 	struct scratch s;
 	struct ledger *ledger;
 	pthread_t thread;
-	char out[300];
+	char out[300], dir[300];
+	struct bundle_pack pack = { policy, dir };
 	int i;
 
 	scratch_init(&s, NULL);
+	snprintf(dir, sizeof(dir), "%s/pack", s.parent);
+	make_pack(dir);
+	options.packs = &pack;
+	options.pack_count = 1;
 	s.options.ports = 2;
 	s.options.checkpoint_ms = 5;
 	assert_non_null(ledger = scratch_open(&s));
