@@ -46,8 +46,8 @@ const char cmd_run_details[] =
     "puts placeholders, proxy and CA variables in, hides countersign's home where unprivileged\n"
     "name spaces allow it, runs COMMAND, closes the run and writes its evidence.\n\n"
     "The exit status is COMMAND's; 128 + N where signal N ended it, 127 where it was not found,\n"
-    "126 where it could not be executed, 125 where no run could be opened, or where COMMAND\n"
-    "ended with 0 and its run left no evidence.";
+    "126 where it could not be executed, 125 where no run could be opened or its home not\n"
+    "hidden, or where COMMAND ended with 0 and its run left no evidence.";
 
 struct session {
 	const struct opts *opts;
@@ -57,6 +57,7 @@ struct session {
 	struct run_hide_plan *hide;
 	struct conf conf;
 	char self[PATH_MAX], preload[PATH_MAX], home[PATH_MAX];
+	char credential[PATH_MAX];
 	char err[CLI_ERR_MAX];
 };
 
@@ -172,29 +173,45 @@ make_env(struct session *session)
 	return -1;
 }
 
-static const char *
-mask(struct session *session)
+/* Wherever the vault's passphrase may lie: the command could open the vault. */
+static void
+masks(struct session *session, const char **out)
 {
-	const char *file = getenv("COUNTERSIGN_PASSPHRASE_FILE");
+	const char *dir = getenv("CREDENTIALS_DIRECTORY");
+	int n;
 
-	return file != NULL && file[0] == '/' ? file :
-	    session->conf.passphrase_file;
+	out[0] = getenv("COUNTERSIGN_PASSPHRASE_FILE");
+	out[1] = session->conf.passphrase_file;
+	if (dir == NULL)
+		return;
+	n = snprintf(session->credential, sizeof(session->credential),
+	    "%s/passphrase", dir);
+	if (n > 0 && (size_t)n < sizeof(session->credential))
+		out[2] = session->credential;
 }
 
-static void
+static int
 plan_hiding(struct session *session)
 {
 	const json_t *ca = json_object_get(session->run.json, "ca");
 	struct run_hide what = { .home = session->home,
 	    .socket = client_str(json_object_get(session->run.json, "api"),
-	    "socket"), .mask = mask(session) };
+	    "socket") };
 
+	if (opt_flag(session->opts, "no-hide"))
+		return 0;
+	masks(session, what.masks);
 	what.files[0] = client_str(ca, "cert");
 	what.files[1] = client_str(ca, "bundle");
 	if (session->preload[0] != '\0')
 		what.files[2] = session->preload;
-	if (!opt_flag(session->opts, "no-hide"))
-		session->hide = run_hide_prepare(&what);
+	session->hide = run_hide_prepare(&what, session->err,
+	    sizeof(session->err));
+	if (session->hide != NULL)
+		return 0;
+	cli_err("the home cannot be hidden from the command: %s; --no-hide runs "
+	    "it without", cli_clean(session->err));
+	return -1;
 }
 
 static int
@@ -225,8 +242,7 @@ prepare(struct session *session)
 	}
 	if (make_env(session) != 0)
 		return -1;
-	plan_hiding(session);
-	return 0;
+	return plan_hiding(session);
 }
 
 /* --- the run --------------------------------------------------------- */

@@ -1,4 +1,5 @@
 #include "cli/run_child.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 
 /* What the child says before it becomes the command; one write each. */
 struct report {
-	enum { HIDDEN, NOT_HIDDEN, NO_EXEC } what;
+	enum { HIDDEN, NOT_HIDDEN, HIDING_FAILED, NO_EXEC } what;
 	int error;
 	char step[32];
 };
@@ -28,20 +29,36 @@ tell(int fd, int what, int error, const char *step)
 	(void)!write(fd, &report, sizeof(report));
 }
 
+/* Where it is not possible the command runs all the same, and the user knows
+ * before it does. */
+static void
+hide(const struct run_hide_plan *plan, int fd)
+{
+	const char *step;
+	enum run_hide_result result = run_hide_apply(plan, &step);
+	int error = errno;
+
+	if (result == RUN_HIDE_FAILED) {
+		tell(fd, HIDING_FAILED, error, step);
+		_exit(125);
+	}
+	if (result == RUN_HIDE_CANNOT)
+		cli_err("note: the home is not hidden from the command: %s: %s",
+		    step, strerror(error));
+	tell(fd, result == RUN_HIDE_DONE ? HIDDEN : NOT_HIDDEN, error,
+	    result == RUN_HIDE_DONE ? "" : step);
+}
+
 static void __attribute__((noreturn))
 become(const struct run_child *child, int fd, pid_t parent,
     const sigset_t *mask)
 {
-	const char *step;
 	int error;
 
 	/* Or the files of /proc/self would belong to root. */
 	(void)prctl(PR_SET_DUMPABLE, 1);
-	if (child->hide != NULL) {
-		step = run_hide_apply(child->hide);
-		tell(fd, step == NULL ? HIDDEN : NOT_HIDDEN, errno,
-		    step != NULL ? step : "");
-	}
+	if (child->hide != NULL)
+		hide(child->hide, fd);
 	/* An agent must not go on without its broker. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -68,6 +85,12 @@ hear(int fd, const char *program, struct run_child_result *result)
 		if (report.what == NOT_HIDDEN)
 			snprintf(result->why, sizeof(result->why), "%s: %s",
 			    report.step, strerror(report.error));
+		if (report.what == HIDING_FAILED) {
+			result->started = false;
+			snprintf(result->why, sizeof(result->why), "the home could "
+			    "not be hidden from the command: %s: %s; --no-hide "
+			    "runs it without", report.step, strerror(report.error));
+		}
 		if (report.what == NO_EXEC) {
 			result->started = false;
 			snprintf(result->why, sizeof(result->why), "%.100s: %s",

@@ -145,9 +145,11 @@ say_early(enum client_result result, const struct client_reply *reply)
 	if (result == CLIENT_REFUSED && reply->status == 409)
 		cli_err("the run was closed before its command ended: by the "
 		    "command itself or an operator; which is not known");
-	else if (result == CLIENT_NO_DAEMON)
+	else if (result == CLIENT_NO_DAEMON || result == CLIENT_BROKEN)
 		cli_err("the run was closed before its command ended: its daemon "
-		    "is gone; by whom is not known");
+		    "is gone or no longer answers%s%s",
+		    result == CLIENT_BROKEN ? ": " : "",
+		    result == CLIENT_BROKEN ? cli_clean(reply->error) : "");
 	else
 		cli_err("the run could not be closed: %s",
 		    cli_clean(reply->error));

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct kept_file {
 struct run_hide_plan {
 	struct run_hide what;
 	struct kept_file files[RUN_HIDE_FILES];
+	char *masks[RUN_HIDE_MASKS];	/* resolved, outside home; NULL: none */
 };
 
 static int
@@ -49,21 +51,71 @@ load(struct kept_file *file, const char *path)
 	return rc;
 }
 
-struct run_hide_plan *
-run_hide_prepare(const struct run_hide *what)
+static bool
+below(const char *path, const char *dir)
 {
-	struct run_hide_plan *plan = calloc(1, sizeof(*plan));
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/* What we cannot reach the command cannot either: it is the same user. */
+static int
+resolve(char **out, const char *path, const char *home)
+{
+	char *real = realpath(path, NULL);
+	struct stat st;
+
+	if (real == NULL)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ?
+		    0 : -1;
+	if (stat(real, &st) != 0 || !S_ISREG(st.st_mode) || below(real, home)) {
+		free(real);
+		return 0;
+	}
+	*out = real;
+	return 0;
+}
+
+/* NULL, or the path that stands in the way (errno says why). */
+static const char *
+gather(struct run_hide_plan *plan)
+{
+	const struct run_hide *what = &plan->what;
+	const char *bad = NULL;
+	char *home;
 	size_t i;
 
-	if (plan == NULL)
-		return NULL;
-	plan->what = *what;
 	for (i = 0; i < RUN_HIDE_FILES && what->files[i] != NULL; i++)
-		if (load(&plan->files[i], what->files[i]) != 0) {
-			run_hide_release(plan);
-			return NULL;
-		}
-	return plan;
+		if (load(&plan->files[i], what->files[i]) != 0)
+			return what->files[i];
+	if ((home = realpath(what->home, NULL)) == NULL)
+		return what->home;
+	for (i = 0; bad == NULL && i < RUN_HIDE_MASKS; i++)
+		if (what->masks[i] != NULL &&
+		    resolve(&plan->masks[i], what->masks[i], home) != 0)
+			bad = what->masks[i];
+	free(home);
+	return bad;
+}
+
+struct run_hide_plan *
+run_hide_prepare(const struct run_hide *what, char *err, size_t err_len)
+{
+	struct run_hide_plan *plan = calloc(1, sizeof(*plan));
+	const char *bad;
+
+	if (plan == NULL) {
+		snprintf(err, err_len, "out of memory");
+		return NULL;
+	}
+	plan->what = *what;
+	errno = EIO;	/* a file of a wrong size, or cut short */
+	if ((bad = gather(plan)) == NULL)
+		return plan;
+	snprintf(err, err_len, "%s: %s", bad, strerror(errno));
+	run_hide_release(plan);
+	return NULL;
 }
 
 void
@@ -75,6 +127,8 @@ run_hide_release(struct run_hide_plan *plan)
 		return;
 	for (i = 0; i < RUN_HIDE_FILES; i++)
 		free(plan->files[i].bytes);
+	for (i = 0; i < RUN_HIDE_MASKS; i++)
+		free(plan->masks[i]);
 	free(plan);
 }
 
@@ -144,13 +198,29 @@ bind_fd(int fd, const char *path)
 	return mount(from, path, NULL, MS_BIND, NULL);
 }
 
+static int
+mask_all(const struct run_hide_plan *plan)
+{
+	char empty[PATH_MAX];
+	size_t i;
+	int n;
+
+	n = snprintf(empty, sizeof(empty), "%s/empty", plan->what.home);
+	if (n < 0 || (size_t)n >= sizeof(empty) ||
+	    put(empty, "", 0, O_CREAT | O_EXCL) != 0)
+		return -1;
+	for (i = 0; i < RUN_HIDE_MASKS; i++)
+		if (plan->masks[i] != NULL &&
+		    mount(empty, plan->masks[i], NULL, MS_BIND, NULL) != 0)
+			return -1;
+	return 0;
+}
+
 static const char *
 fill(const struct run_hide_plan *plan, int socket)
 {
 	const struct run_hide *what = &plan->what;
-	char empty[PATH_MAX];
 	size_t i;
-	int n;
 
 	for (i = 0; i < RUN_HIDE_FILES && plan->files[i].path != NULL; i++)
 		if (make_parents(what->home, plan->files[i].path) != 0 ||
@@ -161,43 +231,56 @@ fill(const struct run_hide_plan *plan, int socket)
 	    put(what->socket, "", 0, O_CREAT | O_EXCL) != 0 ||
 	    bind_fd(socket, what->socket) != 0)
 		return "agent.sock";
-	if (what->mask == NULL || access(what->mask, F_OK) != 0 ||
-	    strncmp(what->mask, what->home, strlen(what->home)) == 0)
-		return NULL;
-	n = snprintf(empty, sizeof(empty), "%s/empty", what->home);
-	if (n < 0 || (size_t)n >= sizeof(empty) ||
-	    put(empty, "", 0, O_CREAT | O_EXCL) != 0 ||
-	    mount(empty, what->mask, NULL, MS_BIND, NULL) != 0)
-		return "passphrase file";
-	return NULL;
+	return mask_all(plan) != 0 ? "passphrase file" : NULL;
 }
 
-const char *
-run_hide_apply(const struct run_hide_plan *plan)
+/* A new name space with mounts of its own, and the home's place taken. */
+static const char *
+cover(const struct run_hide *what, int *socket)
 {
-	const struct run_hide *what = &plan->what;
-	const char *step;
-	int socket, error;
+	const char *step = enter();
 
-	if ((step = enter()) != NULL)
+	if (step != NULL)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return "private mounts";
 	/* Only now: what is bound must be of this mount name space. */
-	if ((socket = open(what->socket, O_PATH | O_CLOEXEC)) == -1)
-		return "agent.sock";
-	step = "tmpfs";
+	*socket = open(what->socket, O_PATH | O_CLOEXEC);
 	if (mount("countersign", what->home, "tmpfs", FLAGS,
-	    "mode=0755,size=8m") == 0) {
-		step = fill(plan, socket);
-		if (step == NULL && mount(NULL, what->home, NULL,
-		    MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS, NULL) != 0)
-			step = "read-only";
+	    "mode=0755,size=8m") != 0)
+		return "tmpfs";
+	return NULL;
+}
+
+/* Refused by the kernel's configuration, a container's or a security module. */
+static bool
+not_allowed(int error)
+{
+	return error == EPERM || error == EACCES || error == ENOSYS ||
+	    error == EINVAL || error == ENOSPC || error == EUSERS;
+}
+
+enum run_hide_result
+run_hide_apply(const struct run_hide_plan *plan, const char **step)
+{
+	const struct run_hide *what = &plan->what;
+	int socket = -1, error;
+
+	*step = cover(what, &socket);
+	if (*step != NULL) {
 		error = errno;
-		if (step != NULL)	/* half a home helps nobody */
-			(void)umount2(what->home, MNT_DETACH);
+		if (socket != -1)
+			close(socket);
 		errno = error;
+		return not_allowed(error) ? RUN_HIDE_CANNOT : RUN_HIDE_FAILED;
 	}
-	close(socket);
-	return step;
+	*step = socket == -1 ? "agent.sock" : fill(plan, socket);
+	if (*step == NULL && mount(NULL, what->home, NULL,
+	    MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS, NULL) != 0)
+		*step = "read-only";
+	error = errno;
+	if (socket != -1)
+		close(socket);
+	errno = error;
+	return *step == NULL ? RUN_HIDE_DONE : RUN_HIDE_FAILED;
 }

@@ -15,22 +15,29 @@
 #include <stddef.h>
 
 #define RUN_HIDE_FILES 4
+#define RUN_HIDE_MASKS 4
 
 struct run_hide {
 	const char *home;
 	const char *socket;		/* agent.sock below home */
 	const char *files[RUN_HIDE_FILES];	/* below home, small, kept readable; NULL: none */
-	const char *mask;		/* a file elsewhere that reads as empty (passphrase); NULL */
+	const char *masks[RUN_HIDE_MASKS];	/* files elsewhere that read as empty (passphrases); NULL: none */
 };
 
 struct run_hide_plan;	/* contents and descriptors gathered before the fork */
 
-/* NULL where out of memory or a file cannot be read. */
-struct run_hide_plan *run_hide_prepare(const struct run_hide *what);
+/* NULL with a message where out of memory or a file cannot be read.  Masks are
+ * resolved here, relative ones too; those that are no file are left out. */
+struct run_hide_plan *run_hide_prepare(const struct run_hide *what, char *err,
+    size_t err_len);
 void run_hide_release(struct run_hide_plan *plan);
 
-/* In the child: NULL, or the step that did not work (errno says why); then
- * nothing is hidden, or less than all of it. */
-const char *run_hide_apply(const struct run_hide_plan *plan);
+/* CANNOT: the system does not let this process have mounts of its own.  FAILED:
+ * it does, and something else went wrong; nothing must be run then. */
+enum run_hide_result { RUN_HIDE_DONE, RUN_HIDE_CANNOT, RUN_HIDE_FAILED };
+
+/* In the child.  *step is what did not work, and errno why. */
+enum run_hide_result run_hide_apply(const struct run_hide_plan *plan,
+    const char **step);
 
 #endif
