@@ -35,7 +35,7 @@ struct bundle {
 	struct packs_named named;	/* by the records taken */
 };
 
-static int
+static int __attribute__((format(printf, 2, 3)))
 fail(struct bundle *b, const char *format, ...)
 {
 	va_list args;

@@ -441,7 +441,7 @@ static bool
 canary_found(struct scanner *scanner)
 {
 	static const char body[] = "CanaryCanaryCanaryCanaryCanary2nNYoJ";
-	struct scan_result result = { SCAN_CLEAN };
+	struct scan_result result = { .verdict = SCAN_CLEAN };
 	struct file file = { .scanner = scanner, .result = &result, .path = "" };
 	int n;
 
@@ -456,7 +456,7 @@ static bool
 canary_secret_found(void)
 {
 	static const uint8_t value[] = "a canary, not a secret";
-	struct scan_result result = { SCAN_CLEAN };
+	struct scan_result result = { .verdict = SCAN_CLEAN };
 	struct scanner *scanner = scanner_new();
 	struct file file = { .scanner = scanner, .result = &result, .path = "" };
 	bool ok = false;

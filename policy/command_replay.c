@@ -204,7 +204,7 @@ run(struct replay *r, const struct command_args *args, int from)
 int
 command_replay(const struct command_args *args)
 {
-	struct replay r = { NULL };
+	struct replay r = { 0 };
 	struct policy_pack *pack;
 	int result;
 
@@ -221,7 +221,7 @@ command_replay(const struct command_args *args)
 int
 command_diff(const struct command_args *args)
 {
-	struct replay r = { NULL };
+	struct replay r = { 0 };
 	struct policy_pack *a = command_pack(args, args->operand[0]);
 	struct policy_pack *b = a == NULL ? NULL :
 	    command_pack(args, args->operand[1]);

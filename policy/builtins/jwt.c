@@ -316,7 +316,7 @@ signature_holds(struct eval *eval, const struct token *token,
 {
 	const struct value *name = value_member(token->header, "alg");
 	const struct jws_alg *alg = jws_alg_find(name);
-	struct jws_key key = { NULL };
+	struct jws_key key = { 0 };
 
 	if (!header_ok(eval, token->header))
 		return -1;
