@@ -177,13 +177,16 @@ static const int denied_network[] = {
 };
 
 static const int denied_spawn[] = {
-	SYS_execve, SYS_execveat, SYS_kill, SYS_tkill, SYS_pidfd_open,
+	SYS_execve, SYS_execveat, SYS_kill, SYS_tkill,
 	SYS_pidfd_send_signal, SYS_rt_sigqueueinfo, SYS_setpgid, SYS_setsid,
 };
 
+/* A descriptor of a process by itself only tells when that ends. */
+static const int denied_watch[] = { SYS_pidfd_open };
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define FILTER_MAX (8 + 2 * (COUNT(denied_always) + COUNT(denied_network) + \
-	COUNT(denied_spawn)))
+	COUNT(denied_spawn) + COUNT(denied_watch)))
 
 struct filter {
 	struct sock_filter code[FILTER_MAX];
@@ -229,6 +232,8 @@ build_filter(struct filter *filter, const struct confine_options *options)
 		deny(filter, denied_network, COUNT(denied_network));
 	if (!options->spawn)
 		deny(filter, denied_spawn, COUNT(denied_spawn));
+	if (!options->spawn && !options->watch)
+		deny(filter, denied_watch, COUNT(denied_watch));
 	add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 	    SECCOMP_RET_ALLOW));
 }

@@ -34,6 +34,7 @@ struct confine_options {
 	size_t n_paths;
 	bool network;	/* may make sockets and connections */
 	bool spawn;	/* may run programs, and signal other processes */
+	bool watch;	/* may wait for the end of other processes */
 };
 
 struct confine_report {

@@ -1,6 +1,7 @@
 /* The server: listeners, lanes, and the way of one call. */
 #include "api/impl.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 
 /* --- lanes ------------------------------------------------------------- */
 
-static struct api_lane *
-lane_take(struct api *api)
+struct api_lane *
+api_lane_take(struct api *api)
 {
 	struct api_lane *lane = NULL;
 
@@ -32,8 +33,8 @@ lane_take(struct api *api)
 	return lane;
 }
 
-static void
-lane_give(struct api *api, struct api_lane *lane)
+void
+api_lane_give(struct api *api, struct api_lane *lane)
 {
 	pthread_mutex_lock(&api->lock);
 	lane->busy = false;
@@ -127,10 +128,10 @@ finish(struct api_call *call)
 	if (!api_body_end(call))
 		return;
 	if (call->route->right != RIGHT_ANYONE)
-		call->lane = lane_take(call->api);
+		call->lane = api_lane_take(call->api);
 	call->route->handle(call);
 	if (call->lane != NULL)
-		lane_give(call->api, call->lane);
+		api_lane_give(call->api, call->lane);
 	call->lane = NULL;
 }
 
@@ -296,6 +297,12 @@ api_start(const struct api_options *options, char *err, size_t err_len)
 		    API_LEDGER_PORTS);
 		goto fail;
 	}
+	api->watch = api_watch_new(api_run_orphaned, api);
+	if (api->watch == NULL) {
+		snprintf(err, err_len, "nothing to watch processes with: %s",
+		    strerror(errno));
+		goto fail;
+	}
 	if (listen_start(api, DOOR_OPERATOR, options->operator_fd) == -1 ||
 	    listen_start(api, DOOR_AGENT, options->agent_fd) == -1 ||
 	    listen_start(api, DOOR_TCP, options->tcp_fd) == -1) {
@@ -333,6 +340,7 @@ api_stop(struct api *api)
 	for (size_t i = 0; i < 3; i++)
 		if (api->listeners[i].daemon != NULL)
 			MHD_stop_daemon(api->listeners[i].daemon);
+	api_watch_free(api->watch);
 	sockets_close(api);
 	for (size_t i = 0; i < API_LEDGER_PORTS; i++)
 		gate_thread_free(api->lanes[i].thread);

@@ -3,6 +3,7 @@
 #define BROKER_API_IMPL_H
 
 #include "api/api.h"
+#include "api/watch.h"
 #include "slice.h"
 
 #include <jansson.h>
@@ -38,6 +39,7 @@ struct api {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	struct api_lane lanes[API_LEDGER_PORTS];
+	struct api_watch *watch;	/* of the processes that runs end with */
 	_Atomic unsigned in_flight;
 	atomic_bool stopping;
 	_Atomic uint64_t answers[6];	/* by hundreds of the status */
@@ -88,6 +90,12 @@ struct api_call {
 	enum MHD_Result result;
 };
 
+/* --- api.c ------------------------------------------------------------ */
+
+/* Waits for a free one. */
+struct api_lane *api_lane_take(struct api *api);
+void api_lane_give(struct api *api, struct api_lane *lane);
+
 /* --- answer.c: exactly one of these per call -------------------------- */
 
 /* Steals json; NULL is a 503. */
@@ -125,6 +133,7 @@ void api_run_open(struct api_call *call);
 void api_run_list(struct api_call *call);
 void api_run_look(struct api_call *call);
 void api_run_close(struct api_call *call);
+void api_run_orphaned(void *arg, struct run *run);	/* arg: the api; its process ended */
 void api_grant_issue(struct api_call *call);
 void api_grant_look(struct api_call *call);
 void api_grant_revoke(struct api_call *call);

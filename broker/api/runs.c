@@ -152,6 +152,24 @@ opened(struct api_call *call, struct run *run, const char *token)
 	return json;
 }
 
+/* A run with a process ends with it, or is not opened. */
+static bool
+tie(struct api_call *call, struct run *run)
+{
+	struct gate_run_info info;
+	struct gate_run_summary summary;
+	struct gate_problem why;
+
+	run_info(run, &info);
+	if (info.pid <= 0 || api_watch_add(call->api->watch, run, info.pid,
+	    info.start_time) == 0)
+		return true;
+	(void)gate_run_end(call->api->options.gate, call->lane->port, run,
+	    "opener not watched", &summary, &why);
+	api_refuse(call, 503, "api/memory", "out of memory", "try again");
+	return false;
+}
+
 void
 api_run_open(struct api_call *call)
 {
@@ -168,7 +186,8 @@ api_run_open(struct api_call *call)
 		api_refuse_problem(call, &why);
 		return;
 	}
-	api_answer(call, 201, opened(call, run, token));
+	if (tie(call, run))
+		api_answer(call, 201, opened(call, run, token));
 	sodium_memzero(token, sizeof(token));
 	run_unref(run);
 }
@@ -290,5 +309,21 @@ api_run_close(struct api_call *call)
 		api_refuse_problem(call, &why);
 	else
 		api_answer(call, 200, closed(call, run, &summary));
+	api_watch_sweep(call->api->watch);
 	run_unref(run);
+}
+
+void
+api_run_orphaned(void *arg, struct run *run)
+{
+	struct api *api = arg;
+	struct api_lane *lane = api_lane_take(api);
+	struct gate_run_summary summary;
+	struct gate_problem why;
+
+	/* -1: somebody was faster, or the ledger is gone; it is closed anyhow. */
+	(void)gate_run_end(api->options.gate, lane->port, run, "opener ended",
+	    &summary, &why);
+	api_lane_give(api, lane);
+	api_watch_sweep(api->watch);
 }

@@ -310,7 +310,8 @@ confine(const struct conf *conf, char *err, size_t err_len)
 		{ conf->kv.ca_file, CONFINE_READ }, { token, CONFINE_READ },
 	};
 	struct confine_options options = { .paths = paths,
-	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true };
+	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true,
+	    .watch = true };
 	struct confine_report report;
 	size_t i, n;
 

@@ -77,6 +77,9 @@ struct gate_run_summary {
  * closed already). */
 int gate_run_close(struct gate *gate, struct ledger_port *port,
     struct run *run, struct gate_run_summary *out, struct gate_problem *why);
+/* The same where nobody asked for it; reason goes into the record: a few words. */
+int gate_run_end(struct gate *gate, struct ledger_port *port, struct run *run,
+    const char *reason, struct gate_run_summary *out, struct gate_problem *why);
 
 /* Referenced; closed ones are remembered for a while. */
 struct run *gate_run_by_id(struct gate *gate, struct slice id);
@@ -94,6 +97,7 @@ struct gate_run_info {
 	bool open;
 	int64_t opened_s;		/* Unix */
 	int64_t pid;
+	uint64_t start_time;		/* of pid, clock ticks since boot */
 	struct policy_budget used, limits;
 	uint64_t allowed, refused, redacted;
 	struct ledger_receipt receipt;	/* of its `run` record */

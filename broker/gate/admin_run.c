@@ -195,7 +195,7 @@ drain(struct run *run)
 }
 
 static int
-closed_body(const struct run *run, char *buf, size_t cap)
+closed_body(const struct run *run, const char *reason, char *buf, size_t cap)
 {
 	struct json_out out;
 
@@ -203,6 +203,8 @@ closed_body(const struct run *run, char *buf, size_t cap)
 	json_out_object(&out, NULL);
 	json_out_str(&out, "state", "closed");
 	json_out_hex(&out, "parent", run->receipt.leaf, LEDGER_LEAF_LEN);
+	if (reason != NULL)
+		json_out_str(&out, "reason", reason);
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }
@@ -236,15 +238,15 @@ teardown_body(struct run *run, const struct ledger_receipt *closed, char *buf,
 }
 
 static int
-close_records(struct ledger_port *port, struct run *run, const char *digest,
-    struct gate_run_summary *out, struct gate_problem *why)
+close_records(struct ledger_port *port, struct run *run, const char *reason,
+    const char *digest, struct gate_run_summary *out, struct gate_problem *why)
 {
 	struct ledger_receipt closed, sealed;
 	struct policy_budget used;
 	char body[1024];
 
 	if (gate_append(port, "run", run->id, digest, body,
-	    closed_body(run, body, sizeof(body)), false, &closed, why) == -1)
+	    closed_body(run, reason, body, sizeof(body)), false, &closed, why) == -1)
 		return -1;
 	if (gate_append(port, "teardown", run->id, digest, body,
 	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,
@@ -280,8 +282,8 @@ open_child(struct gate *gate, const struct run *parent)
 
 /* Depth is bounded by RUN_DEPTH_MAX. */
 int
-gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
-    struct gate_run_summary *out, struct gate_problem *why)
+gate_run_end(struct gate *gate, struct ledger_port *port, struct run *run,
+    const char *reason, struct gate_run_summary *out, struct gate_problem *why)
 {
 	struct gate_run_summary ignored;
 	struct rules *rules;
@@ -294,13 +296,20 @@ gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
 		return -1;
 	}
 	while ((child = open_child(gate, run)) != NULL) {
-		gate_run_close(gate, port, child, &ignored, why);
+		gate_run_end(gate, port, child, reason, &ignored, why);
 		run_unref(child);
 	}
 	gate_cut(gate, run, NULL);
 	drain(run);
 	rules = gate_rules(gate);
-	rv = close_records(port, run, rules->digest, out, why);
+	rv = close_records(port, run, reason, rules->digest, out, why);
 	rules_unref(rules);
 	return rv;
+}
+
+int
+gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
+    struct gate_run_summary *out, struct gate_problem *why)
+{
+	return gate_run_end(gate, port, run, NULL, out, why);
 }

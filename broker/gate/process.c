@@ -25,7 +25,9 @@ process_parse(const char *stat, struct process *out)
 		if (*at == '\0')
 			return false;
 		errno = 0;
-		if (field == 4) {
+		if (field == 3) {
+			out->ended = *at == 'Z' || *at == 'X';
+		} else if (field == 4) {
 			out->parent = strtoll(at, &end, 10);
 			if (end == at || errno != 0)
 				return false;

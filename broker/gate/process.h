@@ -17,6 +17,7 @@
 struct process {
 	int64_t pid, parent, uid;	/* uid: owner; 0 for one that hides */
 	uint64_t start_time;	/* clock ticks since boot */
+	bool ended;		/* nobody has waited for it yet */
 };
 
 /* False where there is no such process or /proc cannot be read. */

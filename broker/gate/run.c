@@ -368,6 +368,7 @@ run_info(struct run *run, struct gate_run_info *out)
 	text_set(out->agent_version, run->agent_version);
 	out->opened_s = run->opened_ns / 1000000000;
 	out->pid = run->root.pid;
+	out->start_time = run->root.start_time;
 	budget_used(run, &out->used);
 	out->limits = run->limits;
 	out->allowed = atomic_load(&run->allowed);

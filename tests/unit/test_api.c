@@ -524,6 +524,39 @@ test_agent_is_no_operator(void **state)
 	assert_int_equal(call(OPERATOR, "GET", "/v1/secrets", NULL, NULL), 200);
 }
 
+/* A run does not outlive the process it was opened with, however that ends. */
+static void
+test_run_ends_with_its_process(void **state)
+{
+	const struct timespec pause = { 0, 10000000 };
+	struct open_run run;
+	char body[64], path[128];
+	bool open = true;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (;;)
+			sleep(60);
+	}
+	assert_true(pid > 0);
+	snprintf(body, sizeof(body), "{\"pid\":%d}", (int)pid);
+	open_run(&run, body);
+	snprintf(path, sizeof(path), "/v1/runs/%s", run.id);
+	assert_int_equal(call(OPERATOR, "GET", path, NULL, NULL), 200);
+	assert_string_equal(member("state"), "open");
+	kill(pid, SIGKILL);
+	for (int i = 0; i < 1000 && open; i++) {
+		nanosleep(&pause, NULL);
+		assert_int_equal(call(OPERATOR, "GET", path, NULL, NULL), 200);
+		open = strcmp(member("state"), "open") == 0;
+	}
+	assert_false(open);	/* and nobody waited for it yet: it is a zombie */
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	problem(call(TCP, "POST", "/v1/decide", run.token,
+	    "{\"action\":{\"kind\":\"tool\"}}"), 401, "run/unknown");
+	problem(call(OPERATOR, "DELETE", path, NULL, NULL), 409, "run/closed");
+}
+
 /* --- the rest ------------------------------------------------------------------ */
 
 static void
@@ -618,6 +651,7 @@ main(void)
 		cmocka_unit_test(test_browser),
 		cmocka_unit_test(test_bad_tokens),
 		cmocka_unit_test(test_agent_is_no_operator),
+		cmocka_unit_test(test_run_ends_with_its_process),
 		cmocka_unit_test(test_policy_reload),
 		cmocka_unit_test(test_open_pages),
 		cmocka_unit_test(test_shutdown),

@@ -35,7 +35,7 @@ struct findings {
 	int inside_write, inside_rename, inside_remove, inside_truncate;
 	int readable_read, readable_write;
 	int outside_read, outside_make;
-	int socket_made, unix_made, program_run, signalled, traced, uring;
+	int socket_made, unix_made, program_run, signalled, watched, traced, uring;
 	int dumpable, no_new_privs;
 };
 
@@ -105,6 +105,7 @@ try_calls(struct findings *f)
 	f->socket_made = result(socket(AF_INET, SOCK_STREAM, 0));
 	f->unix_made = result(socket(AF_UNIX, SOCK_STREAM, 0));
 	f->signalled = result(kill(getppid(), 0));
+	f->watched = result((int)syscall(SYS_pidfd_open, getppid(), 0));
 	f->traced = result(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	f->uring = result(syscall(SYS_io_uring_setup, 1, params));
 	f->dumpable = prctl(PR_GET_DUMPABLE);
@@ -128,7 +129,7 @@ in_a_child(bool network, bool spawn)
 			{ "/bin", CONFINE_READ }, { "/usr", CONFINE_READ },
 		};
 		const struct confine_options options = { paths, 5, network,
-		    spawn };
+		    spawn, network };
 
 		f->status = confine_self(&options, &f->report);
 		try_files(f);
@@ -176,6 +177,7 @@ calls_that_a_recorder_never_needs_are_denied(void **state)
 	assert_int_equal(f->socket_made, EPERM);
 	assert_int_equal(f->unix_made, EPERM);
 	assert_int_equal(f->signalled, EPERM);
+	assert_int_equal(f->watched, EPERM);
 	assert_int_equal(f->traced, EPERM);
 	assert_int_equal(f->uring, EPERM);
 	assert_int_equal(f->program_run, EPERM);
@@ -202,6 +204,7 @@ programs_can_be_kept(void **state)
 	struct findings *f = in_a_child(false, true);
 
 	assert_int_equal(f->signalled, 0);
+	assert_true(f->watched == 0 || f->watched == ENOSYS);
 	assert_int_equal(f->program_run, 0);
 	if (f->report.seccomp)
 		assert_int_equal(f->socket_made, EPERM);
@@ -212,7 +215,7 @@ static void
 too_many_paths_are_refused(void **state)
 {
 	const struct confine_options options = { NULL, CONFINE_PATHS_MAX + 1,
-	    false, false };
+	    false, false, false };
 	pid_t child = fork();
 	int status;
 
@@ -247,7 +250,7 @@ deny_landlock(void)
 static void
 what_is_missing_is_said(void **state)
 {
-	const struct confine_options options = { NULL, 0, false, false };
+	const struct confine_options options = { NULL, 0, false, false, false };
 	pid_t child = fork();
 	int status;
 
