@@ -4,9 +4,10 @@
  *
  * What is found is a language, not a list of strings: the secret's bytes one
  * after another, each of them raw or escaped in any way (percent, JSON \u, \x
- * and short escapes, decimal, hexadecimal and named HTML entities, '+' for a
- * space), mixed as the sender likes; hex digits in either case; base64 and
- * base64url at three alignments, with escaped '+' and '/', and wrapped lines.
+ * and short escapes, HTML entities by name or by a decimal or hexadecimal number
+ * with up to eight zeros in front, '+' for a space), mixed as the sender likes;
+ * hex digits in either case; base64 and base64url at three alignments, with
+ * escaped '+' and '/', and wrapped lines.
  * Basic of user:secret is one of these alignments.  The base64 digits at both
  * ends, which hold bits of the neighbours too, are part of the find.
  *

@@ -13,6 +13,7 @@
  */
 #define ESCAPES_MAX 14
 #define WRAP 256	/* a line's end inside base64, not a byte of its own */
+#define PADDING '\1'	/* in an escape: up to REDACT_PADDING_MAX zeros, or none */
 
 static char escapes[257][ESCAPES_MAX][REDACT_ESCAPE_MAX];
 static uint8_t opens[256];	/* does an escape begin with this byte? */
@@ -38,13 +39,13 @@ add_numeric(unsigned c)
 	add(c, "%%%02x", c);
 	add(c, "\\u00%02x", c);
 	add(c, "\\x%02x", c);
-	add(c, "&#%u;", c);
-	if (c < 100)
-		add(c, "&#%03u;", c);
-	add(c, "&#x%02x;", c);
-	add(c, "&#x%04x;", c);
-	if (c < 16)
-		add(c, "&#x%x;", c);
+	if (c == 0) {	/* nothing but padding */
+		add(c, "&#%c;", PADDING);
+		add(c, "&#x%c;", PADDING);
+		return;
+	}
+	add(c, "&#%c%u;", PADDING, c);
+	add(c, "&#x%c%x;", PADDING, c);
 }
 
 static void
@@ -185,6 +186,7 @@ behind(const struct redact_item *item, struct redact_at at, bool wrap,
     bool escaped)
 {
 	at.escape = NULL;
+	at.zeros = 0;
 	at.wrap = false;
 	at.wrapped = wrap;
 	at.escaped = escaped;
@@ -203,6 +205,25 @@ inside(const struct redact_item *item, struct redact_at at, const char *rest,
 	at.escape = rest;
 	at.wrap = wrap;
 	return at;
+}
+
+/* Standing inside an escape there is one way at most. */
+static bool
+goes_on_inside(const struct redact_item *item, const struct redact_at *at,
+    uint8_t c, struct redact_at *way)
+{
+	const char *rest = at->escape;
+
+	if (*rest == PADDING && c == '0' && at->zeros < REDACT_PADDING_MAX) {
+		*way = *at;
+		way->zeros++;
+		return true;
+	}
+	rest += *rest == PADDING;
+	if ((uint8_t)*rest != lower(c))
+		return false;
+	*way = inside(item, *at, rest + 1, at->wrap);
+	return true;
 }
 
 /* Begin every escape of byte (or WRAP) that opens with c. */
@@ -244,12 +265,8 @@ redact_form_step(const struct redact_item *item, const struct redact_at *at,
 {
 	size_t n = 0;
 
-	if (at->escape != NULL) {
-		if ((uint8_t)*at->escape != lower(c))
-			return 0;
-		ways[0] = inside(item, *at, at->escape + 1, at->wrap);
-		return 1;
-	}
+	if (at->escape != NULL)
+		return goes_on_inside(item, at, c, ways) ? 1 : 0;
 	if (takes(item, at, c))
 		ways[n++] = behind(item, *at, false, false);
 	if (opens[c])
@@ -264,7 +281,7 @@ redact_form_goes_on(const struct redact_item *item,
 	struct redact_at ways[REDACT_WAYS_MAX];
 
 	if (at->escape != NULL)
-		return (uint8_t)*at->escape == lower(c);
+		return goes_on_inside(item, at, c, ways);
 	return takes(item, at, c) ||
 	    (opens[c] && open_escapes(item, at, c, ways) > 0);
 }

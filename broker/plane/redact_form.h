@@ -34,6 +34,7 @@ struct redact_at {
 	uint32_t element;
 	uint16_t item;
 	uint8_t form;
+	uint8_t zeros;		/* read in front of an entity's number */
 	bool wrap;		/* escape is a line's end inside base64 */
 	bool wrapped;		/* and here it was: no second one */
 	bool escaped;		/* the last byte ended an escape */
@@ -41,7 +42,8 @@ struct redact_at {
 };
 
 #define REDACT_WAYS_MAX 40	/* one byte takes a reader to fewer places */
-#define REDACT_ESCAPE_MAX 10	/* bytes of the longest escape */
+#define REDACT_PADDING_MAX 8	/* zeros in front of an entity's number */
+#define REDACT_ESCAPE_MAX 16	/* more than the bytes of the longest escape */
 
 void redact_form_init(void);	/* once, any thread; before all else */
 

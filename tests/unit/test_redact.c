@@ -104,7 +104,7 @@ looking_for(struct slice secret, const char *user)
 
 enum way { RAW, PERCENT, PERCENT_UPPER, URI, JSON, JSON_U, JSON_U_UPPER,
     JSON_SHORT, SLASH_X, HTML_DECIMAL, HTML_PADDED, HTML_HEX, HTML_HEX_4,
-    HTML_NAMED, HEX, HEX_UPPER, MIXED, WAYS };
+    HTML_HEX_3, HTML_DECIMAL_4, HTML_ZEROS, HTML_NAMED, HEX, HEX_UPPER, MIXED, WAYS };
 
 static void
 write_byte(struct text *t, enum way way, unsigned char c, size_t i)
@@ -127,6 +127,10 @@ write_byte(struct text *t, enum way way, unsigned char c, size_t i)
 	case HTML_PADDED: snprintf(buf, sizeof(buf), "&#%03d;", c); break;
 	case HTML_HEX: snprintf(buf, sizeof(buf), "&#x%X;", c); break;
 	case HTML_HEX_4: snprintf(buf, sizeof(buf), "&#x%04x;", c); break;
+	case HTML_HEX_3: snprintf(buf, sizeof(buf), "&#X%03X;", c); break;
+	case HTML_DECIMAL_4: snprintf(buf, sizeof(buf), "&#%04d;", c); break;
+	case HTML_ZEROS: snprintf(buf, sizeof(buf), i % 2 == 0 ?
+	    "&#00000000%d;" : "&#x00000000%x;", c); break;
 	case HTML_NAMED:
 		snprintf(buf, sizeof(buf), "%c", c);
 		for (size_t k = 0; k < N(names); k++)
@@ -260,6 +264,9 @@ test_what_only_looks_like_it(void **state)
 	check(r, "%61abcabcabd", "%61" M, 1);	/* the escape is not the beginning */
 	check(r, "\\u0061\\\\u0061bcabcabd", "\\u0061\\" M, 1);
 	check(r, "&#&#97;bcabcabd", "&#" M, 1);
+	check(r, "&#0&#0000097;bcabcabd", "&#0" M, 1);
+	check(r, "&#000000000097;bcabcabd", "&#000000000097;bcabcabd", 0);	/* so many zeros nobody writes */
+	check(r, "&#x0970;bcabcabd", "&#x0970;bcabcabd", 0);
 	check(r, "616263616263616264", M, 1);
 	check(r, "6616263616263616264", "6" M, 1);	/* off by half a byte */
 	redact_free(r);
@@ -308,7 +315,7 @@ test_held_back_exactly(void **state)
 		{ "Q", 0 }, { "xk", 1 }, { "xke", 2 }, { "ke.", 0 },
 		{ "x%", 1 }, { "x%6", 2 }, { "x%7", 0 }, { "x%6b", 3 }, { "x%6b%", 4 },
 		{ "x%6bQ", 0 }, { "x\\u00", 4 }, { "x\\u8", 0 }, { "x&#107", 5 },
-		{ "x&#108", 0 }, { "x&#x6b", 5 }, { "x&b", 0 }, { "x6", 1 }, { "x6B", 2 },
+		{ "x&#108", 0 }, { "x&#x6b", 5 }, { "x&#0", 3 }, { "x&#x00006", 8 }, { "x&#0x", 0 }, { "x&b", 0 }, { "x6", 1 }, { "x6B", 2 },
 		{ "x6b65", 4 }, { "x6b66", 1 }, { "key-aaaa-bbb", 12 },
 		{ "key-aaaa-bbbb", 0 }, { "key-aaaa-bbbc", 0 }, { "key-key", 3 },
 		{ "xa2V5", 4 }, { "xa2V5LWFhYWEtYmJi", 16 }, { "xa2V5LWFhYWEtYmJi\r", 17 },
