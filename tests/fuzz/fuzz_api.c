@@ -18,6 +18,12 @@ static struct api_lane lane;
 static struct run *run;
 
 static void
+leave_open(void *arg, struct run *orphan)
+{
+	/* close_new does it */
+}
+
+static void
 begin(void)
 {
 	struct gate_options options = { .pack_path = "unused" };
@@ -44,7 +50,8 @@ begin(void)
 	lane.thread = gate_thread_new(api.options.gate);
 	lane.port = &fake_port;
 	run = gate_run_open(api.options.gate, &fake_port, &of_run, token, &why);
-	if (lane.thread == NULL || run == NULL)
+	api.watch = api_watch_new(leave_open, NULL);
+	if (lane.thread == NULL || run == NULL || api.watch == NULL)
 		abort();
 }
 
@@ -93,6 +100,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	api_body_free(&call);
 	run_unref(call.run);
 	gate_run_each(api.options.gate, close_new, NULL);
+	api_watch_sweep(api.watch);
 	check_ledger();
 	return 0;
 }
