@@ -160,6 +160,8 @@ hosts(struct bind *bind)
 		    (uint16_t)bind->port, &target);
 		if (fault == NULL && target.port != bind->port)
 			fault = "the port goes into --port";
+		if (strstr(host, "://") != NULL)
+			fault = "a host is wanted, not a URL";
 		if (fault != NULL) {
 			json_decref(list);
 			return BAD(bind, "--host %s: %s", cli_clean(host), fault);
@@ -428,6 +430,7 @@ cmd_bind(const struct opts *opts)
 	data = data_open(bind.err, sizeof(bind.err));
 	bindings = data != NULL ? data_object(data_root(data), "bindings") : NULL;
 	if (bindings == NULL) {
+		rc = CLI_USAGE;
 		cli_err("%s", data != NULL ? "bindings is no object" : bind.err);
 	} else if (json_object_get(bindings, bind.id) != NULL &&
 	    !opt_flag(opts, "replace")) {
@@ -460,7 +463,7 @@ cmd_unbind(const struct opts *opts)
 		return rc;
 	if ((data = data_open(err, sizeof(err))) == NULL) {
 		cli_err("%s", err);
-		return CLI_REFUSED;
+		return CLI_USAGE;
 	}
 	bindings = data_object(data_root(data), "bindings");
 	if (bindings == NULL || json_object_del(bindings, opts->rest[0]) != 0) {
@@ -488,7 +491,12 @@ cmd_bindings(const struct opts *opts)
 		return rc;
 	if ((data = data_open(err, sizeof(err))) == NULL) {
 		cli_err("%s", err);
-		return CLI_REFUSED;
+		return CLI_USAGE;
+	}
+	if (data_check(data, err, sizeof(err)) != 0) {
+		cli_err("%s", err);
+		data_close(data);
+		return CLI_USAGE;
 	}
 	bindings = data_object(data_root(data), "bindings");
 	if (opt_flag(opts, "json")) {

@@ -49,6 +49,11 @@ load(struct data *data, char *err, size_t err_len)
 	}
 	data->root = json_loadb((const char *)data->old, data->old_len,
 	    JSON_REJECT_DUPLICATES, &where);
+	if (json_object_get(data->root, "bindings") != NULL &&
+	    !json_is_object(json_object_get(data->root, "bindings"))) {
+		snprintf(err, err_len, "%s: bindings is no object", data->path);
+		return -1;
+	}
 	if (json_is_object(data->root))
 		return 0;
 	snprintf(err, err_len, "%s, line %d: %s", data->path, where.line,
@@ -82,6 +87,22 @@ data_close(struct data *data)
 	if (data->lock != -1)
 		close(data->lock);
 	free(data);
+}
+
+int
+data_check(struct data *data, char *err, size_t err_len)
+{
+	struct bindings *bindings;
+	char why[CLI_ERR_MAX] = "";
+
+	bindings = bindings_parse((const char *)data->old, data->old_len, why,
+	    sizeof(why));
+	if (bindings == NULL) {
+		snprintf(err, err_len, "%s: %s", data->path, cli_clean(why));
+		return -1;
+	}
+	bindings_free(bindings);
+	return 0;
 }
 
 json_t *

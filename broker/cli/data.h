@@ -14,6 +14,9 @@ struct data;		/* the document and the lock that is held on it */
 struct data *data_open(char *err, size_t err_len);
 void data_close(struct data *data);	/* NULL-safe */
 
+/* What the broker would read: 0, or -1 where a part of it is no good. */
+int data_check(struct data *data, char *err, size_t err_len);
+
 json_t *data_root(struct data *data);
 /* data[name], made where it is not there; NULL where it is of another type. */
 json_t *data_object(json_t *parent, const char *name);
