@@ -95,6 +95,11 @@ cli_need_home(void)
 	cli_home_path("master.json", path, sizeof(path));
 	if (access(path, F_OK) == 0)
 		return 0;
+	if (getenv("COUNTERSIGN_RUN") != NULL) {
+		cli_err("the home %s is hidden here: this is inside run %s",
+		    cli_home(), cli_clean(getenv("COUNTERSIGN_RUN")));
+		return CLI_USAGE;
+	}
 	cli_err("%s holds no vault; `countersign init` makes one", cli_home());
 	return CLI_USAGE;
 }

@@ -261,10 +261,14 @@ seconds_since(const struct timespec *began)
 static size_t
 left_behind(void)
 {
+	json_t *json = start_daemon_json();
+	json_int_t daemon = json_integer_value(json_object_get(json, "pid"));
 	char path[64];
 	FILE *in;
 	size_t n = 0;
 	int pid;
+
+	json_decref(json);
 
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
@@ -272,7 +276,7 @@ left_behind(void)
 	if ((in = fopen(path, "re")) == NULL)
 		return 0;
 	while (fscanf(in, "%d", &pid) == 1)
-		n++;
+		n += pid != daemon;	/* which we may have started */
 	fclose(in);
 	return n;
 }

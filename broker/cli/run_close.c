@@ -81,6 +81,23 @@ print_counts(const json_t *closed)
 }
 
 static void
+print_tunnels(const struct run_reasons *reasons)
+{
+	size_t i;
+
+	if (reasons->tunnels == 0)
+		return;
+	fprintf(stderr, "  %zu tunnel%s to unbound hosts %s not inspected",
+	    reasons->tunnels, reasons->tunnels == 1 ? "" : "s",
+	    reasons->tunnels == 1 ? "was" : "were");
+	for (i = 0; i < RUN_TUNNELS_NAMED && reasons->tunnel_hosts[i][0] != '\0';
+	    i++)
+		fprintf(stderr, "%s%s", i == 0 ? ": " : ", ",
+		    cli_clean(reasons->tunnel_hosts[i]));
+	fputc('\n', stderr);
+}
+
+static void
 print_text(const struct run_close *close, const json_t *closed,
     const struct run_reasons *reasons, const char *bundle)
 {
@@ -94,6 +111,10 @@ print_text(const struct run_close *close, const json_t *closed,
 		fprintf(stderr, "    %zu x %s: %s\n", reasons->one[i].count,
 		    cli_clean(reasons->one[i].rule),
 		    cli_clean(reasons->one[i].reason));
+	if (reasons->n > RUN_REASONS_SHOWN)
+		fprintf(stderr, "    and %zu other reasons; see `countersign ledger`\n",
+		    reasons->n - RUN_REASONS_SHOWN);
+	print_tunnels(reasons);
 	print_names(close);
 	fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
 	    hidden_text(close), close->child->why[0] != '\0' ? " (" : "",
@@ -101,8 +122,8 @@ print_text(const struct run_close *close, const json_t *closed,
 	fprintf(stderr, "  covered: " COVERAGE "%s\n",
 	    close->direct_loopback ? "; not loopback (--direct-loopback)" : "");
 	if (close->left_behind > 0)
-		fprintf(stderr, "  %zu process%s of the run still live, without "
-		    "a way out\n", close->left_behind,
+		fprintf(stderr, "  %zu process%s of the run still live; what they "
+		    "ask for is refused\n", close->left_behind,
 		    close->left_behind == 1 ? "" : "es");
 	if (bundle == NULL)
 		fprintf(stderr, "  evidence: %snone%s\n",
@@ -122,10 +143,12 @@ print_json(const struct run_close *close, const json_t *closed,
 	json_object_update(out, (json_t *)closed);
 	json_object_del(out, "checkpoint");
 	for (i = 0; i < reasons->n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "rule",
-		    reasons->one[i].rule, "reason", reasons->one[i].reason,
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}", "rule",
+		    reasons->one[i].rule, "host", reasons->one[i].host, "reason", reasons->one[i].reason,
 		    "count", (json_int_t)reasons->one[i].count));
 	json_object_set_new(out, "reasons", list);
+	json_object_set_new(out, "tunnels_unbound",
+	    json_integer((json_int_t)reasons->tunnels));
 	json_object_set_new(out, "status", json_integer(close->child->status));
 	json_object_set_new(out, "seconds", json_real(close->seconds));
 	json_object_set_new(out, "home_hidden", json_boolean(close->child->hidden));

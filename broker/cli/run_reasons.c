@@ -7,13 +7,18 @@
 #include <string.h>
 
 static void
-count(struct run_reasons *reasons, const char *rule, const char *reason)
+count(struct run_reasons *reasons, const json_t *body)
 {
+	const json_t *target = json_object_get(json_object_get(body, "input"),
+	    "target");
+	const char *rule = client_str(body, "rule");
+	const char *host = client_str(target, "host");
 	struct run_reason *one;
 	size_t i;
 
 	for (i = 0; i < reasons->n; i++)
-		if (strcmp(reasons->one[i].rule, rule) == 0) {
+		if (strncmp(reasons->one[i].rule, rule, sizeof(one->rule) - 1) == 0 &&
+		    strncmp(reasons->one[i].host, host, sizeof(one->host) - 1) == 0) {
 			reasons->one[i].count++;
 			return;
 		}
@@ -21,8 +26,33 @@ count(struct run_reasons *reasons, const char *rule, const char *reason)
 		return;
 	one = &reasons->one[reasons->n++];
 	snprintf(one->rule, sizeof(one->rule), "%s", rule);
-	snprintf(one->reason, sizeof(one->reason), "%s", reason);
+	snprintf(one->host, sizeof(one->host), "%s", host);
+	snprintf(one->reason, sizeof(one->reason), "%s",
+	    client_str(body, "reason"));
 	one->count = 1;
+}
+
+/* A tunnel to a host without a binding is passed through as it is. */
+static void
+count_tunnel(struct run_reasons *reasons, const json_t *body)
+{
+	const json_t *target = json_object_get(json_object_get(body, "input"),
+	    "target");
+	const char *host = client_str(target, "host");
+	size_t i;
+
+	if (strcmp(client_str(body, "kind"), "connect") != 0 ||
+	    strcmp(client_str(body, "decision"), "allow") != 0 ||
+	    json_object_get(body, "binding") != NULL)
+		return;
+	reasons->tunnels++;
+	for (i = 0; i < RUN_TUNNELS_NAMED && reasons->tunnel_hosts[i][0] != '\0';
+	    i++)
+		if (strcmp(reasons->tunnel_hosts[i], host) == 0)
+			return;
+	if (i < RUN_TUNNELS_NAMED)
+		snprintf(reasons->tunnel_hosts[i], sizeof(reasons->tunnel_hosts[i]),
+		    "%s", host);
 }
 
 static void
@@ -30,9 +60,9 @@ take_line(struct run_reasons *reasons, const char *line, size_t len,
     const char *run)
 {
 	json_t *record, *body;
-	char rule[128];
 
 	if (memmem(line, len, "\"type\":\"refusal\"", 16) == NULL &&
+	    memmem(line, len, "\"kind\":\"connect\"", 16) == NULL &&
 	    memmem(line, len, "\"type\":\"teardown\"", 17) == NULL)
 		return;
 	record = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
@@ -45,8 +75,9 @@ take_line(struct run_reasons *reasons, const char *line, size_t len,
 		json_decref(reasons->counts);
 		reasons->counts = json_incref(json_object_get(body, "counts"));
 	} else if (strcmp(client_str(record, "type"), "refusal") == 0) {
-		snprintf(rule, sizeof(rule), "%s", client_str(body, "rule"));
-		count(reasons, rule, client_str(body, "reason"));
+		count(reasons, body);
+	} else if (strcmp(client_str(record, "type"), "decision") == 0) {
+		count_tunnel(reasons, body);
 	}
 	json_decref(record);
 }

@@ -1,4 +1,5 @@
-/* Why requests of a run were refused: its `refusal` records, counted by rule. */
+/* Why requests of a run were refused: its `refusal` records, counted by rule and
+ * host; and which tunnels nobody looked into. */
 #ifndef BROKER_CLI_RUN_REASONS_H
 #define BROKER_CLI_RUN_REASONS_H
 
@@ -6,16 +7,20 @@
 #include <stddef.h>
 
 #define RUN_REASONS_MAX 64	/* different rules that are counted apart */
-#define RUN_REASONS_SHOWN 4
+#define RUN_REASONS_SHOWN 6
+#define RUN_TUNNELS_NAMED 8
 
 struct run_reason {
-	char rule[128], reason[256];	/* the first reason given under that rule */
+	char rule[128], host[256];
+	char reason[256];	/* the first one given under that rule for that host */
 	size_t count;
 };
 
 struct run_reasons {
 	struct run_reason one[RUN_REASONS_MAX];	/* most frequent first */
 	size_t n;
+	size_t tunnels;		/* allowed to hosts without a binding */
+	char tunnel_hosts[RUN_TUNNELS_NAMED][256];	/* each once; "" ends them */
 	json_t *counts;	/* of its `teardown`, owned; NULL where none was read */
 };
 
