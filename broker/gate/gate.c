@@ -138,11 +138,12 @@ budget_step(struct passage *p)
 	const struct policy_budget *pack =
 	    bindings_limits(p->out->rules->bindings);
 	const struct binding *binding = p->carried.binding;
+	int64_t body = p->request->body_len >= 0 ? p->request->body_len : 1;
 
 	if (!budget_wall_ok(p->run, pack))
 		return over_budget(p, "budget/wall", "the run's time is over");
-	if (p->request->body_len > 0 && !budget_fits(p->run, pack,
-	    BUDGET_BYTES_OUT, p->request->body_len))
+	/* Of a chunked body there is a byte at least, most likely. */
+	if (body != 0 && !budget_fits(p->run, pack, BUDGET_BYTES_OUT, body))
 		return over_budget(p, "budget/bytes-out",
 		    "the body is larger than what the run may still send");
 	if (!budget_spend(p->run, pack, BUDGET_REQUESTS, 1))
@@ -433,6 +434,13 @@ gate_spend_bytes(struct gate *gate, struct run *run, uint64_t bytes)
 	    BUDGET_BYTES_OUT, (int64_t)bytes);
 	rules_unref(rules);
 	return fits;
+}
+
+void
+gate_return_bytes(struct run *run, uint64_t bytes)
+{
+	if (run != NULL && bytes > 0 && bytes <= INT64_MAX)
+		budget_return(run, BUDGET_BYTES_OUT, (int64_t)bytes);
 }
 
 struct gate_thread *

@@ -117,6 +117,8 @@ int gate_outcome_record(struct gate *gate, struct run *run,
 
 /* Bytes of a request body on their way: true while the budget allows them. */
 bool gate_spend_bytes(struct gate *gate, struct run *run, uint64_t bytes);
+/* So many of them were not sent after all. */
+void gate_return_bytes(struct run *run, uint64_t bytes);
 
 struct gate_thread *gate_thread_new(struct gate *gate);
 void gate_thread_free(struct gate_thread *thread);

@@ -61,6 +61,7 @@ exchange_end(struct exchange *exchange)
 		exchange->conn->exchange = NULL;
 	exchange->conn = NULL;
 	if (exchange->upstream != NULL) {
+		record_unsent(exchange);
 		if (exchange->reusable)
 			upstream_give_back(exchange->upstream);
 		else
@@ -266,6 +267,9 @@ static const struct {
 static void
 client_gone(struct conn *conn)
 {
+	if (conn->state == CONN_TLS)
+		front_refused(conn, "tls/handshake",
+		    "the client left before its TLS handshake was done");
 	if (conn->exchange != NULL && conn->exchange->error == NULL)
 		conn->exchange->error = "client_gone";
 	conn_close(conn);
@@ -329,6 +333,9 @@ on_time(struct timer *timer)
 		worker_limit(conn->worker, &conn->timer, TIME_CLIENT);
 		return;
 	}
+	if (conn->state == CONN_TLS)
+		front_refused(conn, "tls/handshake",
+		    "the client's TLS handshake took too long");
 	if (conn->exchange != NULL && conn->exchange->error == NULL)
 		conn->exchange->error = "client_timeout";
 	if (conn->state == CONN_RELAY || conn->state == CONN_ANSWER)

@@ -108,6 +108,7 @@ struct exchange {
 	unsigned status;
 	uint32_t redactions;
 	uint64_t passed;	/* request bytes already booked */
+	uint64_t unsent;	/* bytes that were taken and then thrown away */
 	const char *error;	/* for the outcome; NULL: none */
 
 	/* Not cleared between requests. */
@@ -141,7 +142,9 @@ bool route_absolute(struct conn *conn);
 bool route_connect(struct conn *conn);
 bool route_inner(struct conn *conn);	/* within an intercepted CONNECT */
 
-/* Fills exchange->run from Proxy-Authorization, or refuses with 407. */
+/* Fills exchange->run from Proxy-Authorization, as far as it names one. */
+void route_identify(struct exchange *exchange);
+/* Refuses with 407 where it does not. */
 bool route_authenticate(struct conn *conn);
 /* By X-Countersign-Run or the token in the slot; NULL for nobody. */
 struct run *route_run_of_reverse(struct exchange *exchange);
@@ -199,11 +202,17 @@ void tunnel_begin(struct conn *conn);			/* 101 is in conn->out */
 
 void front_begin(struct conn *conn);			/* after request_begin found a bound CONNECT */
 enum step front_handshake(struct conn *conn);		/* CONN_TLS */
+/* It will not come to an end: record why. */
+void front_refused(struct conn *conn, const char *rule, const char *reason);
+/* Where the tunnel leads, as the exchange's target; nothing outside of one. */
+void front_target(struct conn *conn);
 void front_free(struct front *front);
 
 void record_submit(struct exchange *exchange, const struct gate_verdict *verdict);
 void record_waited(struct exchange *exchange);	/* it waits for no receipt any more */
 void record_outcome(struct exchange *exchange);
+/* The upstream's buffer is about to be given up: what is in it was not sent. */
+void record_unsent(struct exchange *exchange);
 void record_take(struct worker *worker);
 void record_retry(struct worker *worker);	/* hand over what waits, as far as the ring has room */
 void record_forget(struct worker *worker);	/* at the end */

@@ -152,13 +152,32 @@ record_submit(struct exchange *exchange, const struct gate_verdict *verdict)
 }
 
 void
+record_unsent(struct exchange *exchange)
+{
+	if (exchange->upstream != NULL && exchange->sent)
+		exchange->unsent += exchange->upstream->out.len;
+}
+
+/* Of the body, what left: a head or framing that lies in the buffer still only
+ * makes this smaller. */
+static uint64_t
+bytes_sent(const struct exchange *exchange)
+{
+	uint64_t taken = exchange->request.taken, left = exchange->unsent;
+
+	if (exchange->upstream != NULL && exchange->sent)
+		left += exchange->upstream->out.len;
+	return left < taken ? taken - left : 0;
+}
+
+void
 record_outcome(struct exchange *exchange)
 {
 	struct worker *worker = exchange->worker;
 	char *body = worker->outcome;
 	char policy[LEDGER_POLICY_LEN + 1];
 	struct gate_outcome outcome = { .status = exchange->status,
-	    .bytes_out = exchange->request.taken,
+	    .bytes_out = bytes_sent(exchange),
 	    .bytes_in = exchange->response.taken,
 	    .duration_us = (uint64_t)(timer_now_us() - exchange->began_us),
 	    .redactions = reply_redactions(exchange), .error = exchange->error };
@@ -167,6 +186,9 @@ record_outcome(struct exchange *exchange)
 	    .body = body };
 	int n;
 
+	if (exchange->passed > outcome.bytes_out)
+		gate_return_bytes(exchange->run,
+		    exchange->passed - outcome.bytes_out);
 	memcpy(outcome.parent, exchange->leaf, sizeof(outcome.parent));
 	n = gate_outcome_record(worker->plane->gate, exchange->run,
 	    &exchange->verdict, &outcome, body, sizeof(worker->outcome));

@@ -176,17 +176,18 @@ within_budget(struct conn *conn)
 
 	if (fresh == 0)
 		return true;
-	exchange->passed = taken;
-	if (verdict->max_bytes >= 0 && taken > (uint64_t)verdict->max_bytes) {
-		relay_refuse(conn, 413, "request/too-long",
-		    "the body is longer than the policy allows", "send less");
+	/* First, since the policy's limit may be what was left of the budget. */
+	if (!gate_spend_bytes(conn->worker->plane->gate, exchange->run, fresh)) {
+		relay_refuse(conn, 429, "budget/bytes-out",
+		    "the run's budget of bytes to be sent is spent",
+		    "ask for a run with a larger budget");
 		return false;
 	}
-	if (gate_spend_bytes(conn->worker->plane->gate, exchange->run, fresh))
+	exchange->passed = taken;
+	if (verdict->max_bytes < 0 || taken <= (uint64_t)verdict->max_bytes)
 		return true;
-	relay_refuse(conn, 429, "budget/bytes-out",
-	    "the run's budget of bytes to be sent is spent",
-	    "ask for a run with a larger budget");
+	relay_refuse(conn, 413, "request/too-long",
+	    "the body is longer than the policy allows", "send less");
 	return false;
 }
 
@@ -237,6 +238,7 @@ push_request(struct conn *conn)
 		exchange->request_broken = true;
 		upstream->stream.broken = false;
 		upstream->stream.readable = true;
+		record_unsent(exchange);
 		buf_free(&upstream->out);
 		return FLOW_MOVED;
 	}

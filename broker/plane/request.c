@@ -167,6 +167,7 @@ begin_proxy(struct conn *conn)
 	bool connect = exchange->head.target_form == HEAD_AUTHORITY;
 
 	exchange->route = connect ? ROUTE_CONNECT : ROUTE_ABSOLUTE;
+	route_identify(exchange);	/* a refused spelling is that run's too */
 	if (!(connect ? route_connect(conn) : route_absolute(conn)) ||
 	    !route_authenticate(conn))
 		return;

@@ -97,6 +97,7 @@ static void
 let_go(struct exchange *exchange)
 {
 	if (exchange->upstream != NULL) {
+		record_unsent(exchange);
 		if (exchange->sent || exchange->upstream->state != UPSTREAM_READY)
 			upstream_drop(exchange->upstream);
 		else
@@ -131,6 +132,8 @@ respond_refuse(struct conn *conn, unsigned status, const char *rule,
 		record_outcome(exchange);
 		exchange->verdict.allow = false;
 	}
+	if (!exchange->has_target)
+		front_target(conn);
 	request_described(exchange, &request);
 	gate_refuse(worker->plane->gate, &request, status, rule, reason, remedy,
 	    &worker->refusal);

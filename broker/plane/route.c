@@ -72,13 +72,18 @@ route_run_of_reverse(struct exchange *exchange)
 	return run;
 }
 
+void
+route_identify(struct exchange *exchange)
+{
+	exchange->run = run_of_proxy(exchange);
+}
+
 /* True where somebody is known; else the 407 is on its way. */
 bool
 route_authenticate(struct conn *conn)
 {
 	struct exchange *exchange = conn->exchange;
 
-	exchange->run = run_of_proxy(exchange);
 	if (exchange->run != NULL)
 		return true;
 	respond_refuse(conn, 407, "proxy/authentication",

@@ -31,6 +31,7 @@ struct stream {
 	bool readable, writable;
 	bool ended;			/* the peer sends nothing more */
 	bool broken;			/* nothing goes any more */
+	bool no_tls;			/* the handshake met something else than TLS */
 	bool hung_up;			/* epoll saw the peer's end, perhaps behind unread bytes */
 	bool gone;			/* epoll saw the whole connection end */
 };

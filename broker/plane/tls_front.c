@@ -86,6 +86,55 @@ front_begin(struct conn *conn)
 	worker_limit(conn->worker, &conn->timer, TIME_HEAD);
 }
 
+void
+front_target(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	const struct front *front = conn->front;
+
+	if (front == NULL)
+		return;
+	exchange->target = (struct target){ .https = front->https,
+	    .port = front->port };
+	memcpy(exchange->target.host, front->host, sizeof(front->host));
+	exchange->has_target = true;
+}
+
+/* Nobody is answered: there is no protocol yet to say it in. */
+void
+front_refused(struct conn *conn, const char *rule, const char *reason)
+{
+	struct worker *worker = conn->worker;
+	struct exchange *exchange = exchange_new(conn);
+	struct gate_request request;
+
+	if (exchange == NULL)
+		return;
+	memset(&exchange->head, 0, sizeof(exchange->head));
+	exchange->route = ROUTE_CONNECT;
+	exchange->run = run_ref(conn->front->run);
+	front_target(conn);
+	request_described(exchange, &request);
+	gate_refuse(worker->plane->gate, &request, 400, rule, reason,
+	    "speak TLS in the tunnel, and trust the certificate of the local CA",
+	    &worker->refusal);
+	worker_count(worker, COUNT_REFUSED, 1);
+	record_submit(exchange, &worker->refusal);
+	gate_verdict_release(&worker->refusal);
+}
+
+static void
+handshake_failed(struct conn *conn)
+{
+	if (conn->stream.no_tls)
+		front_refused(conn, "tls/not-tls",
+		    "what came in the tunnel to a bound host is not TLS");
+	else
+		front_refused(conn, "tls/handshake",
+		    "the client's TLS handshake failed, or the client gave it up");
+	conn_close(conn);
+}
+
 enum step
 front_handshake(struct conn *conn)
 {
@@ -95,7 +144,7 @@ front_handshake(struct conn *conn)
 	if (result == STREAM_BLOCKED)
 		return STEP_WAIT;
 	if (result != 1) {
-		conn_close(conn);
+		handshake_failed(conn);
 		return STEP_WAIT;
 	}
 	name = SSL_get_servername(conn->stream.ssl, TLSEXT_NAMETYPE_host_name);

@@ -80,10 +80,11 @@ spend(struct conn *conn)
 	struct exchange *exchange = conn->exchange;
 	uint64_t fresh = exchange->request.taken - exchange->passed;
 
-	exchange->passed = exchange->request.taken;
 	if (fresh == 0 ||
-	    gate_spend_bytes(conn->worker->plane->gate, exchange->run, fresh))
+	    gate_spend_bytes(conn->worker->plane->gate, exchange->run, fresh)) {
+		exchange->passed = exchange->request.taken;
 		return true;
+	}
 	over(conn, "budget/bytes-out");
 	return false;
 }

@@ -133,7 +133,7 @@ ask_with(struct scene *scene, struct gate_thread *thread, struct run *run,
 		fail_msg("%s", error.rule);
 	request.target = &target;
 	request.body_len = head.framing == HEAD_LENGTH ?
-	    (int64_t)head.body_len : 0;
+	    (int64_t)head.body_len : head.framing == HEAD_CHUNKED ? -1 : 0;
 	gate_decide(scene->gate, thread, &request, out);
 }
 
@@ -616,6 +616,15 @@ test_bytes_budget(void **state)
 	assert_true(gate_spend_bytes(s.gate, s.run, 40));
 	assert_false(gate_spend_bytes(s.gate, s.run, 1));
 	assert_false(gate_spend_bytes(s.gate, s.run, UINT64_MAX));
+	gate_verdict_release(&verdict);
+	/* of unknown length: not before the secret is sent to find out */
+	ask(&s, "POST", "https://api.example.com/", "Transfer-Encoding: chunked\r\n");
+	refused(429, "budget/bytes-out");
+	ask(&s, "GET", "https://api.example.com/", "");
+	allowed(NULL);
+	gate_return_bytes(s.run, 1);	/* that did not leave */
+	ask(&s, "POST", "https://api.example.com/", "Transfer-Encoding: chunked\r\n");
+	allowed(NULL);
 	gate_verdict_release(&verdict);
 	end(&s);
 }
