@@ -280,14 +280,15 @@ closed(struct api_call *call, const struct run *run,
 	char *note = api_read_checkpoint(call->api, &len);
 	json_t *json;
 
-	json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+	json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
 	    "id", run_id(run), "first_seq", (json_int_t)summary->first_seq,
 	    "last_seq", (json_int_t)summary->last_seq, "first_index",
 	    (json_int_t)summary->first_index, "size",
 	    (json_int_t)summary->size, "requests",
 	    (json_int_t)summary->requests, "allowed",
 	    (json_int_t)summary->allowed, "refused",
-	    (json_int_t)summary->refused, "redacted",
+	    (json_int_t)summary->refused, "failed",
+	    (json_int_t)summary->failed, "redacted",
 	    (json_int_t)summary->redacted, "bytes_out",
 	    (json_int_t)summary->bytes_out, "checkpoint",
 	    note != NULL ? note : "");

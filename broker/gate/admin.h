@@ -69,6 +69,7 @@ struct gate_run_summary {
 	uint64_t first_seq, last_seq;		/* of the run's records */
 	uint64_t first_index, size;		/* tree: first leaf; size with the teardown */
 	uint64_t requests, allowed, refused, redacted, bytes_out;
+	uint64_t failed;	/* allowed, but the upstream was not reached */
 };
 
 /* Close: no request is admitted any more, its children are closed too, its

@@ -227,6 +227,7 @@ teardown_body(struct run *run, const struct ledger_receipt *closed, char *buf,
 	json_out_object(&out, "counts");
 	json_out_uint(&out, "allowed", atomic_load(&run->allowed));
 	json_out_uint(&out, "refused", atomic_load(&run->refused));
+	json_out_uint(&out, "failed", atomic_load(&run->failed));
 	json_out_uint(&out, "redacted", atomic_load(&run->redacted));
 	json_out_int(&out, "bytes_out", used.bytes_out);
 	json_out_int(&out, "cost", used.cost);
@@ -258,10 +259,11 @@ close_records(struct ledger_port *port, struct run *run, const char *reason,
 		.first_index = run->receipt.index, .size = sealed.index + 1,
 		.allowed = atomic_load(&run->allowed),
 		.refused = atomic_load(&run->refused),
+		.failed = atomic_load(&run->failed),
 		.redacted = atomic_load(&run->redacted),
 		.bytes_out = (uint64_t)used.bytes_out,
 	};
-	out->requests = out->allowed + out->refused;
+	out->requests = out->allowed + out->refused + out->failed;
 	return 0;
 }
 

@@ -327,6 +327,8 @@ tally(struct passage *p)
 	    1, memory_order_relaxed);
 	if (allow)
 		atomic_fetch_add(&p->run->in_flight, 1);
+	if (p->request->was_allowed)	/* counted once, as what it came to */
+		atomic_fetch_sub(&p->run->allowed, 1);
 }
 
 static void
@@ -414,11 +416,19 @@ gate_outcome_record(struct gate *gate, struct run *run,
 	if (run != NULL) {
 		atomic_fetch_add_explicit(&run->redacted, outcome->redactions,
 		    memory_order_relaxed);
-		/* A refusal has an outcome too where its record came late. */
-		if (verdict->allow)
-			atomic_fetch_sub(&run->in_flight, 1);
+		if (verdict->allow && outcome->failed) {
+			atomic_fetch_sub(&run->allowed, 1);
+			atomic_fetch_add(&run->failed, 1);
+		}
 	}
 	return words_outcome(outcome, verdict->grant, buf, cap);
+}
+
+void
+gate_outcome_done(struct run *run)
+{
+	if (run != NULL)
+		atomic_fetch_sub(&run->in_flight, 1);
 }
 
 bool

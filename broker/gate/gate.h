@@ -64,6 +64,7 @@ struct gate_request {
 	const struct head *head;	/* NULL for CONNECT */
 	const struct binding *only;	/* reverse route: this binding and no other */
 	int64_t body_len;		/* -1 where chunked */
+	bool was_allowed;		/* by gate_decide; only for gate_refuse */
 };
 
 #define GATE_WHY_MAX 512
@@ -109,11 +110,15 @@ struct gate_outcome {
 	uint64_t duration_us;
 	uint32_t redactions;
 	const char *error;		/* NULL, or a short word: "upstream_reset" */
+	bool failed;			/* the upstream could not be reached */
 	uint8_t parent[LEDGER_LEAF_LEN];	/* leaf of the use or decision */
 };
 int gate_outcome_record(struct gate *gate, struct run *run,
     const struct gate_verdict *verdict, const struct gate_outcome *outcome,
     char *buf, size_t cap);	/* body length, or -1 */
+/* The record was handed to the recorder, or never will be: a close of the run
+ * need not wait for it any more.  Once for each allowed request. */
+void gate_outcome_done(struct run *run);
 
 /* Bytes of a request body on their way: true while the budget allows them. */
 bool gate_spend_bytes(struct gate *gate, struct run *run, uint64_t bytes);

@@ -99,7 +99,7 @@ struct run {
 	int64_t opened_ns, opened_boot_ns;
 	struct policy_budget limits;	/* narrowed by the parents' */
 	_Atomic int64_t used_requests, used_bytes_out, used_cost;
-	_Atomic uint64_t allowed, refused, redacted, in_flight;
+	_Atomic uint64_t allowed, refused, failed, redacted, in_flight;
 	atomic_bool open;
 	struct ledger_receipt receipt;
 

@@ -95,6 +95,7 @@ struct exchange {
 	bool holding;		/* the head in conn->out waits for the body's length */
 	bool keeps;		/* the upstream said that it goes on after this response */
 	bool reusable;		/* and every byte of it was taken: back to the pool */
+	bool unreached;		/* there was no connection to the upstream */
 	bool refused;		/* the plane answers in the upstream's place */
 	bool client_done, upstream_done;	/* tunnel: this side has ended */
 	bool request_broken;	/* the upstream takes no more of the body */

@@ -14,7 +14,8 @@ healthy(const struct worker *worker)
 
 /* Copy the record behind those that wait already. */
 static int
-park(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
+park(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
+    struct run *settles)
 {
 	size_t run_len = record->run != NULL ? strlen(record->run) + 1 : 0;
 	size_t policy_len = strlen(record->policy) + 1;
@@ -24,7 +25,8 @@ park(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
 	entry = malloc(sizeof(*entry) + run_len + policy_len + record->body_len);
 	if (entry == NULL)
 		return -1;
-	*entry = (struct backlog){ .record = *record, .ticket = ticket };
+	*entry = (struct backlog){ .record = *record, .ticket = ticket,
+	    .settles = run_ref(settles) };
 	text = (char *)(entry + 1);
 	memcpy(text, record->body, record->body_len);
 	entry->record.body = text;
@@ -45,14 +47,22 @@ park(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
 /* Records go to the recorder some at a time, at the latest when the turn ends:
  * each hand-over may cost a system call and a change of process. */
 static int
-submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket)
+submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
+    struct run *settles)
 {
 	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX ||
-	    park(worker, record, ticket) != 0)
+	    park(worker, record, ticket, settles) != 0)
 		return -1;
 	if (worker->n_backlog >= HAND_OVER_AT)
 		record_retry(worker);
 	return 0;
+}
+
+static void
+settle(struct run *run)
+{
+	gate_outcome_done(run);
+	run_unref(run);
 }
 
 void
@@ -66,6 +76,7 @@ record_retry(struct worker *worker)
 			return;
 		worker->backlog = entry->next;
 		worker->n_backlog--;
+		settle(entry->settles);
 		free(entry);
 	}
 }
@@ -77,6 +88,7 @@ record_forget(struct worker *worker)
 
 	while ((entry = worker->backlog) != NULL) {
 		worker->backlog = entry->next;
+		settle(entry->settles);
 		free(entry);
 	}
 	worker->n_backlog = 0;
@@ -145,7 +157,7 @@ record_submit(struct exchange *exchange, const struct gate_verdict *verdict)
 	digest_of(exchange, verdict, policy);
 	exchange->recorded = exchange->failed = false;
 	exchange->ticket = worker->next_ticket++;
-	if (submit(worker, &record, exchange->ticket) != 0)
+	if (submit(worker, &record, exchange->ticket, NULL) != 0)
 		exchange->failed = true;
 	else
 		wait_for(worker, exchange);
@@ -180,7 +192,8 @@ record_outcome(struct exchange *exchange)
 	    .bytes_out = bytes_sent(exchange),
 	    .bytes_in = exchange->response.taken,
 	    .duration_us = (uint64_t)(timer_now_us() - exchange->began_us),
-	    .redactions = reply_redactions(exchange), .error = exchange->error };
+	    .redactions = reply_redactions(exchange), .error = exchange->error,
+	    .failed = exchange->unreached };
 	struct ledger_record record = { .type = "outcome", .policy = policy,
 	    .run = exchange->run != NULL ? run_id(exchange->run) : NULL,
 	    .body = body };
@@ -195,11 +208,13 @@ record_outcome(struct exchange *exchange)
 	worker_count(worker, COUNT_BYTES_OUT, outcome.bytes_out);
 	worker_count(worker, COUNT_BYTES_IN, outcome.bytes_in);
 	worker_count(worker, COUNT_REDACTIONS, outcome.redactions);
-	if (n < 0 || !exchange->recorded)
-		return;		/* booked, but there is no record to belong to */
-	record.body_len = (size_t)n;
-	digest_of(exchange, &exchange->verdict, policy);
-	submit(worker, &record, LEDGER_NO_RECEIPT);
+	if (n >= 0 && exchange->recorded) {
+		record.body_len = (size_t)n;
+		digest_of(exchange, &exchange->verdict, policy);
+		if (submit(worker, &record, LEDGER_NO_RECEIPT, exchange->run) == 0)
+			return;
+	}
+	gate_outcome_done(exchange->run);	/* booked, but no record can tell */
 }
 
 /* --- receipts --------------------------------------------------------- */

@@ -153,13 +153,15 @@ relay_upstream(struct conn *conn)
 	if (upstream->state != UPSTREAM_FAILED)
 		return STEP_WAIT;
 	exchange->error = upstream->error.word;
-	if (upstream->error.status == 403)
+	if (upstream->error.status == 403) {
 		respond_refuse(conn, 403, upstream->error.rule,
 		    upstream->error.reason,
 		    "only an operator can allow it, in egress.private of the policy's data");
-	else
+	} else {
+		exchange->unreached = true;
 		respond_failed(conn, upstream->error.status, upstream->error.rule,
 		    upstream->error.reason, "nothing was sent; try again");
+	}
 	return STEP_ON;
 }
 

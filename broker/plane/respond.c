@@ -125,9 +125,10 @@ respond_refuse(struct conn *conn, unsigned status, const char *rule,
 	struct exchange *exchange = conn->exchange;
 	struct worker *worker = conn->worker;
 	struct gate_request request;
+	bool was_allowed = exchange->decided && exchange->verdict.allow;
 
 	/* What was allowed before gets its outcome first. */
-	if (exchange->decided && exchange->verdict.allow) {
+	if (was_allowed) {
 		exchange->error = exchange->error != NULL ? exchange->error : rule;
 		record_outcome(exchange);
 		exchange->verdict.allow = false;
@@ -135,6 +136,7 @@ respond_refuse(struct conn *conn, unsigned status, const char *rule,
 	if (!exchange->has_target)
 		front_target(conn);
 	request_described(exchange, &request);
+	request.was_allowed = was_allowed;
 	gate_refuse(worker->plane->gate, &request, status, rule, reason, remedy,
 	    &worker->refusal);
 	respond_verdict(conn, &worker->refusal);

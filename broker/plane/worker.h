@@ -71,6 +71,7 @@ struct backlog {
 	struct backlog *next;
 	struct ledger_record record;	/* its text lies behind */
 	uint64_t ticket;
+	struct run *settles;		/* referenced: its request has come to an end; NULL */
 };
 
 struct worker {

@@ -424,16 +424,30 @@ test_close(void **state)
 
 		assert_true(gate_outcome_record(s.gate, s.run, &verdict,
 		    &outcome, body, sizeof(body)) > 0);
+		gate_outcome_done(s.run);
 	}
 	ask(&s, "GET", "https://evil.example.net/", bearer(s.hub));
+	gate_verdict_release(&verdict);
+	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
+	allowed("hub");
+	{
+		struct gate_outcome outcome = { .error = "connect", .failed = true };
+		char body[1024];
+
+		assert_true(gate_outcome_record(s.gate, s.run, &verdict,
+		    &outcome, body, sizeof(body)) > 0);
+		gate_outcome_done(s.run);
+	}
 	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &summary,
 	    &why), 0);
 	assert_non_null(fake_last("teardown"));
 	assert_true(fake_records[fake_n_records - 1].seal);
 	assert_int_equal(summary.allowed, 1);
 	assert_int_equal(summary.refused, 1);
-	assert_int_equal(summary.requests, 2);
+	assert_int_equal(summary.failed, 1);	/* and no more among the allowed */
+	assert_int_equal(summary.requests, 3);
 	assert_int_equal(summary.redacted, 2);
+	assert_non_null(strstr(fake_last("teardown"), "\"unfinished\":0"));
 	assert_int_equal(summary.size, fake_n_records);
 	assert_false(run_open_p(s.run));
 	assert_null(gate_run_by_token(s.gate, slice_of(s.token)));
