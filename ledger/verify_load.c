@@ -451,7 +451,8 @@ check_key(const struct load *load, const struct note_key *pinned,
 	else if (len == 0 || vkey[len - 1] != '\n' ||
 	    note_key_parse(&key, vkey, len - 1) != 0 || key.type != NOTE_ED25519)
 		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: no key of a log");
-	else if (load->latest.state == SEAL_GOOD && (strcmp(key.name, pinned->name) != 0 ||
+	else if (load->latest.state == SEAL_GOOD && pinned != NULL &&
+	    (strcmp(key.name, pinned->name) != 0 ||
 	    memcmp(key.pk, pinned->pk, sizeof(key.pk)) != 0))
 		verify_find(result, VERIFY_GAP, "key",
 		    "keys/log.vkey is not the pinned key, which signed the checkpoint");
