@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "ledger/io.h"
+#include "must_ledger.h"
 #include "scratch_ledger.h"
 
 /* Shared with the recorder's process. */
@@ -54,26 +55,6 @@ set_plan(enum io_op op, int error, long at)
 	plan->seen = 0;
 	plan->hit = false;
 	plan->error = error;
-}
-
-static void
-must_check(struct scratch *scratch, struct scratch_read *read)
-{
-	if (scratch_check(scratch, read) != 0) {
-		print_error("%s\n", scratch->err);
-		fail();
-	}
-}
-
-static struct ledger *
-must_open(struct scratch *scratch)
-{
-	struct ledger *ledger = scratch_open(scratch);
-
-	if (ledger == NULL)
-		print_error("%s\n", scratch->err);
-	assert_non_null(ledger);
-	return ledger;
 }
 
 /* Append a few records, one of them sealed; those acknowledged are in

@@ -18,27 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "must_ledger.h"
 #include "scratch_ledger.h"
-
-static void
-must_check(struct scratch *scratch, struct scratch_read *read)
-{
-	if (scratch_check(scratch, read) != 0) {
-		print_error("%s\n", scratch->err);
-		fail();
-	}
-}
-
-static struct ledger *
-must_open(struct scratch *scratch)
-{
-	struct ledger *ledger = scratch_open(scratch);
-
-	if (ledger == NULL)
-		print_error("%s\n", scratch->err);
-	assert_non_null(ledger);
-	return ledger;
-}
 
 static const char *
 path_of(const struct scratch *scratch, const char *name)
