@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "ledger/packs.h"
+#include "ledger/bundle/packs.h"
 #include "ledger/verify_locate.h"
 
 #define THREADS_DEFAULT_MAX 4

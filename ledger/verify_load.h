@@ -3,7 +3,7 @@
 #ifndef LEDGER_VERIFY_LOAD_H
 #define LEDGER_VERIFY_LOAD_H
 
-#include "ledger/manifest.h"
+#include "ledger/bundle/manifest.h"
 #include "ledger/verify.h"
 #include "ledger/walk.h"
 

@@ -10,7 +10,7 @@
 
 #include <sodium.h>
 
-#include "ledger/report.h"
+#include "ledger/report/report.h"
 #include "ledger/verify_main.h"
 
 enum { EXIT_USAGE_OR_IO = 3 };

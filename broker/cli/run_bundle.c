@@ -2,7 +2,7 @@
 #include "cli/client.h"
 #include "cli/cli.h"
 #include "cli/packs.h"
-#include "ledger/bundle.h"
+#include "ledger/bundle/bundle.h"
 #include "private_file.h"
 
 #include <dirent.h>

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/bundle.h"
-#include "ledger/manifest.h"
-#include "ledger/packs.h"
+#include "ledger/bundle/bundle.h"
+#include "ledger/bundle/manifest.h"
+#include "ledger/bundle/packs.h"
 #include "ledger/verify.h"
 #include "ledger_maker.h"
 #include "policy/policy.h"

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ledger/bundle.h"
+#include "ledger/bundle/bundle.h"
 #include "ledger/evidence.h"
-#include "ledger/packs.h"
+#include "ledger/bundle/packs.h"
 #include "ledger/verify.h"
 #include "ledger_maker.h"
 #include "scratch_ledger.h"

@@ -12,9 +12,9 @@
 
 #include <sodium.h>
 
-#include "ledger/bundle.h"
-#include "ledger/manifest.h"
-#include "ledger/packs.h"
+#include "ledger/bundle/bundle.h"
+#include "ledger/bundle/manifest.h"
+#include "ledger/bundle/packs.h"
 #include "ledger/verify_load.h"
 
 #define COPY_BLOCK 65536

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ledger/json_out.h"
-#include "ledger/report.h"
+#include "ledger/report/report.h"
 #include "ledger/scan_formats.h"
 
 #define JSON_ROOM (4 * 1024 * 1024)	/* all streams and findings fit */

@@ -9,7 +9,7 @@
 #include <sodium.h>
 
 #include "ledger/evidence.h"
-#include "ledger/packs.h"
+#include "ledger/bundle/packs.h"
 #include "ledger/verify_load.h"
 
 #define HEX 64

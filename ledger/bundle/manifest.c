@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "ledger/json_out.h"
-#include "ledger/manifest.h"
+#include "ledger/bundle/manifest.h"
 
 static int
 wrong(char *err, size_t err_len, const char *what)
