@@ -1,5 +1,5 @@
 /* The auditor's program: static, offline, and nothing of the daemon in it. */
-#include "ledger/verify_main.h"
+#include "ledger/verify/verify_main.h"
 
 int
 main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include "cli/run_bundle.h"
 #include "conf.h"
 #include "daemon/harden.h"
-#include "ledger/verify_main.h"
+#include "ledger/verify/verify_main.h"
 #include "vault/master.h"
 #include "vault/vault_file.h"
 

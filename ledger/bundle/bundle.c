@@ -15,7 +15,7 @@
 #include "ledger/bundle/bundle.h"
 #include "ledger/bundle/manifest.h"
 #include "ledger/bundle/packs.h"
-#include "ledger/verify_load.h"
+#include "ledger/verify/load.h"
 
 #define COPY_BLOCK 65536
 

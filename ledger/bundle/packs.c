@@ -10,7 +10,7 @@
 
 #include "ledger/evidence.h"
 #include "ledger/bundle/packs.h"
-#include "ledger/verify_load.h"
+#include "ledger/verify/load.h"
 
 #define HEX 64
 

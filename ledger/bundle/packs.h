@@ -11,7 +11,7 @@
 #ifndef LEDGER_PACKS_H
 #define LEDGER_PACKS_H
 
-#include "ledger/verify.h"
+#include "ledger/verify/verify.h"
 
 #define PACKS_NAMED_MAX 256	/* digests that are told apart */
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "ledger/scan.h"
-#include "ledger/verify.h"
+#include "ledger/verify/verify.h"
 
 #define REPORT_VERSION 1
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ledger/verify.h"
+#include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 
 #define LINE 300

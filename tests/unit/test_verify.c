@@ -15,7 +15,7 @@
 #include "ledger/bundle/bundle.h"
 #include "ledger/bundle/manifest.h"
 #include "ledger/bundle/packs.h"
-#include "ledger/verify.h"
+#include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 #include "policy/policy.h"
 

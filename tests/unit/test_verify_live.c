@@ -19,7 +19,7 @@
 #include "ledger/bundle/bundle.h"
 #include "ledger/evidence.h"
 #include "ledger/bundle/packs.h"
-#include "ledger/verify.h"
+#include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 #include "scratch_ledger.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/verify_load.h"
+#include "ledger/verify/load.h"
 
 #define LEAVES_MAX (UINT64_C(256) * 1024 * 1024)	/* bytes */
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ledger/verify_locate.h"
+#include "ledger/verify/locate.h"
 
 #define WINDOW 256	/* leaves that are looked through for a match */
 

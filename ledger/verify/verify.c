@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "ledger/bundle/packs.h"
-#include "ledger/verify_locate.h"
+#include "ledger/verify/locate.h"
 
 #define THREADS_DEFAULT_MAX 4
 

@@ -2,8 +2,8 @@
 #ifndef LEDGER_VERIFY_LOCATE_H
 #define LEDGER_VERIFY_LOCATE_H
 
-#include "ledger/chain.h"
-#include "ledger/verify_load.h"
+#include "ledger/verify/chain.h"
+#include "ledger/verify/load.h"
 
 /*
  * By the authenticated leaves: exactly.  Fed with the lines in order, then

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
-#include "ledger/walk.h"
+#include "ledger/verify/walk.h"
 
 #define BUFFER (1024 * 1024)		/* bytes of a batch */
 #define LINE_ROOM (RECORD_LINE_MAX + 2)	/* a line that is one byte too long, and LF */

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <sodium.h>
 
-#include "ledger/chain.h"
+#include "ledger/verify/chain.h"
 
 #define TABLE (4 * CHAIN_STREAMS_MAX)
 

@@ -7,7 +7,7 @@
 #ifndef LEDGER_CHAIN_H
 #define LEDGER_CHAIN_H
 
-#include "ledger/walk.h"
+#include "ledger/verify/walk.h"
 
 #define CHAIN_STREAMS_MAX 4096
 #define CHAIN_EVENTS_MAX 256	/* kept; all are counted */

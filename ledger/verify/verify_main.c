@@ -11,7 +11,7 @@
 #include <sodium.h>
 
 #include "ledger/report/report.h"
-#include "ledger/verify_main.h"
+#include "ledger/verify/verify_main.h"
 
 enum { EXIT_USAGE_OR_IO = 3 };
 

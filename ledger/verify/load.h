@@ -4,8 +4,8 @@
 #define LEDGER_VERIFY_LOAD_H
 
 #include "ledger/bundle/manifest.h"
-#include "ledger/verify.h"
-#include "ledger/walk.h"
+#include "ledger/verify/verify.h"
+#include "ledger/verify/walk.h"
 
 #define LOAD_SEGMENTS_MAX 65536
 #define LOAD_SEALS_MAX 16384	/* the latest ones are kept */
