@@ -1,7 +1,7 @@
 /* Which variables hold a real secret. */
 #include "cli/client.h"
 #include "cli/run_env.h"
-#include "ledger/scan_formats.h"
+#include "ledger/scan/formats.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "ledger/json_out.h"
 #include "ledger/report/report.h"
-#include "ledger/scan_formats.h"
+#include "ledger/scan/formats.h"
 
 #define JSON_ROOM (4 * 1024 * 1024)	/* all streams and findings fit */
 #define STREAMS_SHOWN 20

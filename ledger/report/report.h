@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "ledger/scan.h"
+#include "ledger/scan/scan.h"
 #include "ledger/verify/verify.h"
 
 #define REPORT_VERSION 1

@@ -4,7 +4,7 @@
 #ifndef LEDGER_VERIFY_MAIN_H
 #define LEDGER_VERIFY_MAIN_H
 
-#include "ledger/scan.h"
+#include "ledger/scan/scan.h"
 
 struct verify_defaults {
 	const char *program;	/* as called, for messages: "countersign verify" */

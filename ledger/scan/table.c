@@ -1,6 +1,6 @@
 /* Facts about token formats: published rules and documentation of 74
- * providers.  Syntax: scan_table.h. */
-#include "ledger/scan_table.h"
+ * providers.  Syntax: table.h. */
+#include "ledger/scan/table.h"
 
 const struct scan_format scan_table[] = {
 	{ "github-ghp", "GitHub", "personal access token (classic)",

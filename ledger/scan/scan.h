@@ -1,6 +1,6 @@
 /*
  * Looks for secrets in files where none should be: by the token formats of
- * scan_formats.h, and by known secrets in every form in which they are likely
+ * formats.h, and by known secrets in every form in which they are likely
  * to stand there: raw, base64 (three alignments), base64url, hexadecimal in
  * either case, percent-encoded, JSON-escaped.
  *
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/scan_formats.h"
+#include "ledger/scan/formats.h"
 
 #define SCAN_FINDINGS_MAX 100	/* kept; all are counted */
 #define SCAN_SECRET_MIN 8	/* shorter secrets are too plain to be looked for */

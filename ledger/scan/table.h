@@ -14,7 +14,7 @@
 #ifndef LEDGER_SCAN_TABLE_H
 #define LEDGER_SCAN_TABLE_H
 
-#include "ledger/scan_formats.h"
+#include "ledger/scan/formats.h"
 
 #define SCAN_REPEAT_MAX 4096
 

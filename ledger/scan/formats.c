@@ -6,8 +6,8 @@
 
 #include <sodium.h>
 
-#include "ledger/scan_check.h"
-#include "ledger/scan_table.h"
+#include "ledger/scan/check.h"
+#include "ledger/scan/table.h"
 
 #define FORMATS_MAX 160
 #define ANCHORS_MAX 256

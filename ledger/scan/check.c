@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <zlib.h>
 
-#include "ledger/scan_check.h"
+#include "ledger/scan/check.h"
 
 #define SUM_MAX 8	/* characters of any checksum */
 

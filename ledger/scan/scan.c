@@ -10,7 +10,7 @@
 #include <sodium.h>
 
 #include "ledger/evidence.h"
-#include "ledger/scan.h"
+#include "ledger/scan/scan.h"
 
 #define BLOCK (1024 * 1024)
 #define OVERLAP (64 * 1024)	/* longer than any match */

@@ -3,7 +3,7 @@
 #ifndef LEDGER_SCAN_CHECK_H
 #define LEDGER_SCAN_CHECK_H
 
-#include "ledger/scan_formats.h"
+#include "ledger/scan/formats.h"
 
 enum scan_outcome {
 	SCAN_ABSENT,	/* this check says nothing */
