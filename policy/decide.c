@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/number.h"
 #include "policy/pack.h"
-#include "policy/utf8.h"
 
 struct policy_scratch *
 policy_scratch_new(void)
@@ -27,185 +25,6 @@ policy_scratch_free(struct policy_scratch *scratch)
 		return;
 	arena_release(&scratch->arena);
 	free(scratch);
-}
-
-/* Cut at a code point; terminated; no control characters. */
-static void
-put_text(char out[POLICY_TEXT_MAX], const char *p, size_t n)
-{
-	size_t i, used, kept = 0;
-
-	for (i = 0; i < n; i += used) {
-		used = 1;
-		if ((unsigned char)p[i] >= 0x80)
-			utf8_decode(p + i, n - i, &used);
-		if (kept + used >= POLICY_TEXT_MAX)
-			break;
-		memcpy(out + kept, p + i, used);
-		if (used == 1 && ((unsigned char)out[kept] < 0x20 ||
-		    (unsigned char)out[kept] >= 0x7f))
-			out[kept] = '?';
-		kept += used;
-	}
-	out[kept] = '\0';
-}
-
-static void
-clear(struct policy_decision *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->verdict = POLICY_DENY;
-	out->redact = true;
-	out->max_bytes = out->cost = out->ttl_s = out->uses = -1;
-}
-
-static void
-deny(struct policy_decision *out, const char *rule, const char *reason)
-{
-	clear(out);
-	put_text(out->rule, rule, strlen(rule));
-	put_text(out->reason, reason, strlen(reason));
-}
-
-static bool
-text_is(const struct value *v, const char *text)
-{
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
-
-/* One obligation: an object with one member, or several. */
-static bool
-take_obligation(const struct value *key, const struct value *v,
-    struct policy_decision *out)
-{
-	static const struct {
-		const char *name;
-		size_t offset;
-	} numbers[] = {
-		{ "max_bytes", offsetof(struct policy_decision, max_bytes) },
-		{ "cost", offsetof(struct policy_decision, cost) },
-		{ "ttl_s", offsetof(struct policy_decision, ttl_s) },
-		{ "uses", offsetof(struct policy_decision, uses) }
-	};
-	int64_t *to, n;
-	size_t i;
-
-	if (text_is(key, "redact") && v->kind == VALUE_BOOL) {
-		out->redact = v->truth;
-		return true;
-	}
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (!text_is(key, numbers[i].name) ||
-		    v->kind != VALUE_NUMBER || !num_to_int64(v, &n) || n < 0)
-			continue;
-		to = (int64_t *)(void *)((char *)out + numbers[i].offset);
-		/* Said twice: the smaller one; the larger cost. */
-		if (*to < 0 || (strcmp(numbers[i].name, "cost") == 0 ?
-		    n > *to : n < *to))
-			*to = n;
-		return true;
-	}
-	return false;
-}
-
-static bool
-take_obligations(struct arena *arena, const struct value *list,
-    struct policy_decision *out)
-{
-	const struct value *o;
-	uint32_t i, k;
-
-	if (list == NULL)
-		return true;
-	if (list->kind != VALUE_ARRAY && list->kind != VALUE_SET) {
-		deny(out, "engine/obligations", "the policy's obligations are "
-		    "not a list");
-		return false;
-	}
-	value_sort(arena, list);
-	for (i = 0; i < list->col.n; i++) {
-		o = list->col.items[i];
-		if (o->kind != VALUE_OBJECT) {
-			deny(out, "engine/obligations",
-			    "an obligation of the policy is not an object");
-			return false;
-		}
-		value_sort(arena, o);
-		for (k = 0; k < o->col.n; k++) {
-			char why[200];
-			const struct value *key = value_key_at(o, k);
-
-			if (take_obligation(key, value_at(o, k), out))
-				continue;
-			snprintf(why, sizeof(why), "the policy asks for an "
-			    "obligation that is not understood: %.*s",
-			    key->kind == VALUE_STRING ? (int)(key->str.n < 60 ?
-			    key->str.n : 60) : 0, key->kind == VALUE_STRING ?
-			    key->str.p : "");
-			deny(out, "engine/obligations", why);
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool
-take_verdict(const struct value *v, struct policy_decision *out)
-{
-	if (text_is(v, "allow"))
-		out->verdict = POLICY_ALLOW;
-	else if (text_is(v, "ask"))
-		out->verdict = POLICY_ASK;
-	else if (!text_is(v, "deny"))
-		return false;
-	return true;
-}
-
-static bool
-known_member(const struct value *key)
-{
-	return text_is(key, "decision") || text_is(key, "reason") ||
-	    text_is(key, "rule") || text_is(key, "obligations");
-}
-
-void
-decision_from_value(struct arena *arena, const struct value *result,
-    struct policy_decision *out)
-{
-	const struct value *reason, *rule;
-	uint32_t i;
-
-	clear(out);
-	if (result == NULL || result->kind != VALUE_OBJECT) {
-		deny(out, "engine/type", result == NULL ?
-		    "the policy has no decision for this (undefined)" :
-		    "the policy's decision is not an object");
-		return;
-	}
-	value_sort(arena, result);
-	for (i = 0; i < result->col.n; i++) {
-		if (known_member(value_key_at(result, i)))
-			continue;
-		deny(out, "engine/type", "the policy's decision has a member "
-		    "that is not understood");
-		return;
-	}
-	reason = value_member(result, "reason");
-	rule = value_member(result, "rule");
-	if (!take_verdict(value_member(result, "decision"), out) ||
-	    reason == NULL || reason->kind != VALUE_STRING ||
-	    (rule != NULL && rule->kind != VALUE_STRING)) {
-		deny(out, "engine/type", "the policy's decision lacks "
-		    "decision (allow, deny, ask) or reason");
-		return;
-	}
-	if (!take_obligations(arena, value_member(result, "obligations"),
-	    out))
-		return;
-	put_text(out->reason, reason->str.p, reason->str.n);
-	if (rule != NULL)
-		put_text(out->rule, rule->str.p, rule->str.n);
 }
 
 static const struct value *
@@ -234,14 +53,14 @@ evaluate(const struct policy_pack *pack, struct arena *arena,
 	if (eval.input == NULL) {
 		snprintf(why, sizeof(why), "the request cannot be judged: %s",
 		    err);
-		deny(out, "engine/input", why);
+		decision_deny(out, "engine/input", why);
 		return;
 	}
 	status = eval_run(&eval, pack->entry);
 	if (status != EVAL_OK) {
 		snprintf(why, sizeof(why), "the policy failed: %s",
 		    arena->message);
-		deny(out, rules[status], why);
+		decision_deny(out, rules[status], why);
 		return;
 	}
 	decision_from_value(arena, the_result(&eval), out);
@@ -254,10 +73,10 @@ policy_decide(const struct policy_pack *pack, struct policy_scratch *scratch,
 	struct arena *arena = &scratch->arena;
 	jmp_buf here;
 
-	clear(out);
+	decision_clear(out);
 	if (pack->entry == NULL) {
-		deny(out, "engine/entry", "the pack has no entry point "
-		    PACK_ENTRY);
+		decision_deny(out, "engine/entry", "the pack has no entry "
+		    "point " PACK_ENTRY);
 		return;
 	}
 	arena_reset(arena);
@@ -265,7 +84,7 @@ policy_decide(const struct policy_pack *pack, struct policy_scratch *scratch,
 		arena->armed = &here;
 		evaluate(pack, arena, input, out);
 	} else {
-		deny(out, "engine/limit", arena->message);
+		decision_deny(out, "engine/limit", arena->message);
 	}
 	arena->armed = NULL;
 }

@@ -76,6 +76,10 @@ struct policy_scratch {
 #define DECISION_ARENA_MAX ((size_t)32 * 1024 * 1024)
 #define DECISION_STEPS_MAX 1000000
 
+/* A denial without obligations; and that with rule and reason. */
+void decision_clear(struct policy_decision *out);
+void decision_deny(struct policy_decision *out, const char *rule,
+    const char *reason);
 /* What the policy answered, taken apart; everything odd is a denial. */
 void decision_from_value(struct arena *arena, const struct value *result,
     struct policy_decision *out);

@@ -5,7 +5,8 @@
 #include "policy/builtin.h"
 #include "policy/term.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+#define FUZZ_STEPS 500000
+#include "fuzz_arena.h"
 
 static void
 run(struct arena *arena, const char *text, size_t len)
@@ -35,20 +36,4 @@ run(struct arena *arena, const char *text, size_t len)
 		value_to_json(&out, result, 0);
 		value_hash(arena, result);
 	}
-}
-
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
-	struct arena arena;
-	jmp_buf here;
-
-	if (arena_init(&arena, 65536, 1 << 24, 500000) != 0)
-		return 0;
-	if (setjmp(here) == 0) {
-		arena.armed = &here;
-		run(&arena, (const char *)data, len);
-	}
-	arena_release(&arena);
-	return 0;
 }

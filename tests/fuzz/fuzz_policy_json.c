@@ -5,7 +5,8 @@
 #include "policy/term.h"
 #include "policy/value.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+#define FUZZ_STEPS 1000000
+#include "fuzz_arena.h"
 
 static void
 run(struct arena *arena, const char *text, size_t len)
@@ -33,20 +34,4 @@ run(struct arena *arena, const char *text, size_t len)
 	again = term_parse(arena, term.p, term.n, err, sizeof(err));
 	if (again == NULL || value_compare(arena, v, again) != 0)
 		abort();
-}
-
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
-	struct arena arena;
-	jmp_buf here;
-
-	if (arena_init(&arena, 65536, 1 << 24, 1000000) != 0)
-		return 0;
-	if (setjmp(here) == 0) {
-		arena.armed = &here;
-		run(&arena, (const char *)data, len);
-	}
-	arena_release(&arena);
-	return 0;
 }

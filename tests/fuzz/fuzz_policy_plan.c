@@ -6,7 +6,8 @@
 #include "policy/eval.h"
 #include "policy/plan.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+#define FUZZ_STEPS 200000
+#include "fuzz_arena.h"
 
 static void
 run(struct arena *arena, const char *text, size_t len)
@@ -30,20 +31,4 @@ run(struct arena *arena, const char *text, size_t len)
 		eval.strict = i % 2 == 0;
 		eval_run(&eval, &eval.plan->plans[i]);
 	}
-}
-
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
-	struct arena arena;
-	jmp_buf here;
-
-	if (arena_init(&arena, 65536, 1 << 24, 200000) != 0)
-		return 0;
-	if (setjmp(here) == 0) {
-		arena.armed = &here;
-		run(&arena, (const char *)data, len);
-	}
-	arena_release(&arena);
-	return 0;
 }

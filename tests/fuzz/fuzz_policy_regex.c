@@ -7,7 +7,8 @@
 #include "policy/regex/intersect.h"
 #include "policy/regex/regex.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+#define FUZZ_STEPS 200000
+#include "fuzz_arena.h"
 
 static void
 run_regex(struct arena *arena, const char *pattern, size_t n,
@@ -53,25 +54,16 @@ run_glob(struct arena *arena, const char *pattern, size_t n,
 		abort();
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+static void
+run(struct arena *arena, const char *p, size_t len)
 {
-	const char *p = (const char *)data, *text;
-	struct arena arena;
-	const char *why;
-	jmp_buf here;
+	const char *text = len > 0 ? memchr(p, '\n', len) : NULL, *why;
 	size_t n;
 
-	text = len > 0 ? memchr(p, '\n', len) : NULL;
-	if (text == NULL || arena_init(&arena, 65536, 1 << 24, 200000) != 0)
-		return 0;
+	if (text == NULL)
+		return;
 	n = (size_t)(text++ - p);
-	if (setjmp(here) == 0) {
-		arena.armed = &here;
-		run_regex(&arena, p, n, text, len - n - 1);
-		run_glob(&arena, p, n, text, len - n - 1);
-		glob_intersect(&arena, p, n, text, len - n - 1, &why);
-	}
-	arena_release(&arena);
-	return 0;
+	run_regex(arena, p, n, text, len - n - 1);
+	run_glob(arena, p, n, text, len - n - 1);
+	glob_intersect(arena, p, n, text, len - n - 1, &why);
 }

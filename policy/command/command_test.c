@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/command.h"
+#include "policy/command/command.h"
 
 #define TESTS_MAX 1000
 

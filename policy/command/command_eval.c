@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "policy/command.h"
+#include "policy/command/command.h"
 
 struct tracer {
 	const struct policy_pack *pack;

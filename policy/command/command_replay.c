@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/command.h"
+#include "policy/command/command.h"
 #include "policy/number.h"
 
 struct replay {

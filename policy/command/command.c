@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/command.h"
+#include "policy/command/command.h"
 
 static const struct {
 	const char *name, *operands, *what;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "policy/builtin.h"
-#include "policy/command.h"
+#include "policy/command/command.h"
 
 /* Builtins that can fail, called under `not`: strict mode denies where OPA
  * would take the failure for "does not hold" and go on. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "policy/bundle.h"
-#include "policy/command.h"
+#include "policy/command/command.h"
 
 #define ENTRIES_MAX 1000
 
