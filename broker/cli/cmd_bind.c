@@ -26,6 +26,7 @@ const struct opt cmd_bind_opts[] = {
 	{ "env", 0, "VAR", true, "an environment variable that holds the placeholder; default: by host" },
 	{ "no-env", 0, NULL, false, "no environment variable" },
 	{ "requests", 0, "N", false, "at most N requests in one run" },
+	{ "escaped-slash", 0, NULL, false, "let paths hold %2F, which ends a segment for * (npm's @scope%2Fname, GitLab's group%2Fproject)" },
 	{ "replace", 0, NULL, false, "replace a binding of that name" },
 	{ NULL, 0, NULL, false, NULL }
 };
@@ -191,6 +192,21 @@ rule_ok(const char *rule)
 	return true;
 }
 
+/* The rule as the paths that it is held against are spelled: %2F. */
+static json_t *
+rule_text(const char *rule)
+{
+	json_t *out = NULL;
+	char *text = strdup(rule), *at = text;
+
+	while (at != NULL && (at = strstr(at, "%2f")) != NULL)
+		at[2] = 'F';
+	if (text != NULL)
+		out = json_string(text);
+	free(text);
+	return out;
+}
+
 static json_t *
 allow(struct bind *bind)
 {
@@ -204,7 +220,7 @@ allow(struct bind *bind)
 			return BAD(bind, "--allow %s: wanted is 'METHOD /path', "
 			    "such as 'GET /repos/**'", cli_clean(rule));
 		}
-		json_array_append_new(list, json_string(rule));
+		json_array_append_new(list, rule_text(rule));
 	}
 	if (json_array_size(list) > 0)
 		return list;
@@ -323,6 +339,8 @@ make_binding(struct bind *bind, json_t *bindings)
 	    add(binding, "allow", allow(bind)) &&
 	    add(binding, "env", environment(bind, bindings,
 	    json_object_get(binding, "hosts"))) &&
+	    (!opt_flag(bind->opts, "escaped-slash") ||
+	    add(binding, "escaped_slash", json_true())) &&
 	    (bind->requests == 0 || add(binding, "limits",
 	    json_pack("{s:I}", "requests", (json_int_t)bind->requests))))
 		return binding;
@@ -409,6 +427,8 @@ print_binding(const char *id, const json_t *binding)
 		printf("?%s={}", cli_clean(client_str(place, "name")));
 	printf("\n  may: ");
 	print_list(json_object_get(binding, "allow"));
+	if (json_is_true(json_object_get(binding, "escaped_slash")))
+		printf("; paths may hold %%2F");
 	if (json_array_size(json_object_get(binding, "env")) > 0) {
 		printf("\n  placeholder in: ");
 		print_list(json_object_get(binding, "env"));

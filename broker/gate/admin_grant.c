@@ -52,6 +52,7 @@ static int
 choose_binding(struct wish *wish)
 {
 	const struct binding *binding;
+	const char *wrong;
 	size_t cursor = 0;
 
 	while ((binding = bindings_for(wish->rules->bindings,
@@ -68,6 +69,11 @@ choose_binding(struct wish *wish)
 		return no(wish, 403, "grant/no-binding",
 		    "no such binding covers the target's scheme, host and port",
 		    "see `countersign bind`");
+	wrong = bindings_path_refusal(wish->rules->bindings, wish->binding,
+	    &wish->grant->target);
+	if (wrong != NULL)
+		return no(wish, 400, "http/escaped-slash", wrong,
+		    "bind the host with `countersign bind ... --escaped-slash` if the service wants such paths");
 	gate_text_copy(wish->grant->binding, sizeof(wish->grant->binding),
 	    wish->binding->id);
 	gate_text_copy(wish->grant->secret, sizeof(wish->grant->secret),

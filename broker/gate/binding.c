@@ -202,6 +202,37 @@ bindings_for(const struct bindings *bindings, const struct target *target,
 	return NULL;
 }
 
+static bool
+takes_escaped_slash(const struct bindings *bindings,
+    const struct binding *binding, const struct target *target)
+{
+	size_t cursor = 0;
+
+	if (binding != NULL)
+		return binding->escaped_slash;
+	while ((binding = bindings_for(bindings, target, &cursor)) != NULL)
+		if (binding->escaped_slash)
+			return true;
+	return false;
+}
+
+/* A host that reads "%2F" as '/' at one place may read an escape twice at another:
+ * there "%252F" and "%252E" are refused too. */
+const char *
+bindings_path_refusal(const struct bindings *bindings,
+    const struct binding *binding, const struct target *target)
+{
+	bool takes;
+
+	if (!target->escaped_slash && !target->escaped_twice)
+		return NULL;
+	takes = takes_escaped_slash(bindings, binding, target);
+	if (target->escaped_slash && !takes)
+		return "an escaped '/' in the path";
+	return target->escaped_twice && takes ?
+	    "an escape within an escape in the path" : NULL;
+}
+
 const struct policy_budget *
 bindings_limits(const struct bindings *bindings)
 {

@@ -29,6 +29,7 @@ struct binding {
 	char **env;		/* variables that hold the placeholder */
 	size_t n_env;
 	int64_t max_requests;	/* per run; -1: no limit of its own */
+	bool escaped_slash;	/* its hosts take "%2F" within a segment of the path */
 };
 
 struct bindings;
@@ -47,6 +48,11 @@ const struct binding *bindings_by_id(const struct bindings *bindings,
  * begin); NULL when there are no more. */
 const struct binding *bindings_for(const struct bindings *bindings,
     const struct target *target, size_t *cursor);
+
+/* NULL where the path may go to what covers target: the binding, or where that is
+ * NULL any that covers it.  Else what is wrong with it. */
+const char *bindings_path_refusal(const struct bindings *bindings,
+    const struct binding *binding, const struct target *target);
 
 /* data.limits: what one run may use; -1 where nothing is said. */
 const struct policy_budget *bindings_limits(const struct bindings *bindings);

@@ -223,7 +223,8 @@ binding_lists(struct binding *out, json_t *hosts, json_t *env,
 /* The policy reads `allow`; here only its form is checked, so that a slip of
  * the pen is found when the pack is loaded. */
 static int
-allow_check(json_t *allow, const char *where, char *err, size_t err_len)
+allow_check(json_t *allow, bool escaped_slash, const char *where, char *err,
+    size_t err_len)
 {
 	size_t i;
 	json_t *entry;
@@ -235,6 +236,12 @@ allow_check(json_t *allow, const char *where, char *err, size_t err_len)
 		if (space == NULL || space == text || space[1] != '/')
 			return binding_fail(err, err_len, where,
 			    "allow must be entries like \"GET /repos/**\"");
+		if (strstr(space, "%2f") != NULL)
+			return binding_fail(err, err_len, where,
+			    "an escaped slash in allow is written %2F");
+		if (strstr(space, "%2F") != NULL && !escaped_slash)
+			return binding_fail(err, err_len, where,
+			    "a path of allow holds %2F: set escaped_slash (bind --escaped-slash)");
 	}
 	return 0;
 }
@@ -257,6 +264,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 		{ "env", JSON_IN_ARRAY, false, 0, ENV_MAX, &env },
 		{ "limits", JSON_IN_OBJECT, false, 0, 0, &limits },
 		{ "note", JSON_IN_STR, false, 1, 0, &note },
+		{ "escaped_slash", JSON_IN_BOOL, false, 0, 0, &out->escaped_slash },
 	};
 	const struct json_in_field limit_fields[] = {
 		{ "requests", JSON_IN_INT, false, 0, 0, &out->max_requests },
@@ -268,7 +276,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 	if (!id_ok(id))
 		return binding_fail(err, err_len, where,
 		    "a binding's id is made of a-z, 0-9, '.', '_' and '-'");
-	if (json_in_read(object, fields, 9, where, err, err_len) == -1)
+	if (json_in_read(object, fields, 10, where, err, err_len) == -1)
 		return -1;
 	out->https = strcmp(scheme, "https") == 0;
 	if (!out->https && strcmp(scheme, "http") != 0)
@@ -281,7 +289,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 	if (limits != NULL &&
 	    json_in_read(limits, limit_fields, 1, where, err, err_len) == -1)
 		return -1;
-	if (allow_check(allow, where, err, err_len) == -1 ||
+	if (allow_check(allow, out->escaped_slash, where, err, err_len) == -1 ||
 	    binding_lists(out, hosts, env, where, err, err_len) == -1)
 		return -1;
 	return placement_read(placement, &out->placement, where, err, err_len);

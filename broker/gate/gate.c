@@ -83,6 +83,17 @@ credential_step(struct passage *p)
 }
 
 static bool
+path_step(struct passage *p)
+{
+	const char *wrong = p->request->target == NULL ? NULL :
+	    bindings_path_refusal(p->out->rules->bindings, p->carried.binding != NULL ?
+	    p->carried.binding : p->request->only, p->request->target);
+
+	return wrong == NULL || refuse(p, 400, "http/escaped-slash", wrong,
+	    "have the operator bind the host with `countersign bind ... --escaped-slash` if the service wants such paths");
+}
+
+static bool
 grant_step(struct passage *p)
 {
 	struct gate_verdict *out = p->out;
@@ -352,7 +363,7 @@ pass(struct passage *p)
 {
 	/* What the request carries is looked at before anything else, so that
 	 * a replay after a restart is named as one. */
-	return credential_step(p) && run_step(p) && grant_step(p) &&
+	return credential_step(p) && run_step(p) && path_step(p) && grant_step(p) &&
 	    secret_step(p) && budget_step(p) && policy_step(p) &&
 	    spend_step(p);
 }

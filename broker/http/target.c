@@ -257,8 +257,8 @@ put_escape(struct writer *w, const char *p, size_t n)
 	c = (unsigned char)(unhex(p[1]) << 4 | unhex(p[2]));
 	if (c < 0x20 || c == 0x7f)
 		return "an escaped control byte in the path";
-	if (c == '/' || c == '\\')
-		return "an escaped '/' or '\\' in the path";
+	if (c == '\\')
+		return "an escaped '\\' in the path";
 	if (is_overlong(p, n, c))
 		return "overlong UTF-8 in the path";
 	if (is_unreserved(c))
@@ -283,21 +283,44 @@ check_segment(const char *segment, size_t n, bool last)
 	return NULL;
 }
 
+/* What ends a segment at p: its length; 0 where nothing does. */
+static size_t
+separator(const char *p, size_t n)
+{
+	if (p[0] == '/')
+		return 1;
+	return n >= 3 && memcmp(p, "%2F", 3) == 0 ? 3 : 0;
+}
+
+/* Of the path as written, in which every escape is whole and in upper case. */
 static const char *
-check_segments(const char *path, size_t len)
+check_segments(const char *path, size_t len, bool *escaped_slash)
 {
 	const char *why;
-	size_t begin = 1;
+	size_t begin = 1, n;
 
+	*escaped_slash = false;
 	for (size_t i = 1; i <= len; i++) {
-		if (i < len && path[i] != '/')
+		n = i < len ? separator(path + i, len - i) : 1;
+		if (n == 0)
 			continue;
 		why = check_segment(path + begin, i - begin, i == len);
 		if (why != NULL)
 			return why;
+		*escaped_slash = *escaped_slash || n == 3;
+		i += n - 1;
 		begin = i + 1;
 	}
 	return NULL;
+}
+
+static bool
+has_escaped_escape(const char *path)
+{
+	for (; (path = strstr(path, "%25")) != NULL; path += 3)
+		if (is_hex(path[3]) && is_hex(path[4]))
+			return true;
+	return false;
 }
 
 static const char *
@@ -352,12 +375,13 @@ set_path(struct target *out, struct slice path, struct slice query, char *buf,
 	if (path.n == 0)
 		path = SLICE("/");
 	if ((why = put_path(&w, path)) != NULL ||
-	    (why = check_segments(buf, w.n)) != NULL ||
+	    (why = check_segments(buf, w.n, &out->escaped_slash)) != NULL ||
 	    (why = check_query(query)) != NULL)
 		return why;
 	buf[w.n++] = '\0';
 	out->path = buf;
 	out->path_len = w.n - 1;
+	out->escaped_twice = has_escaped_escape(buf);
 	out->query = NULL;
 	out->query_len = 0;
 	if (query.p == NULL)

@@ -7,9 +7,12 @@
  * brackets, an IPv4-mapped one as the IPv4 address it is.  path: begins with
  * '/', percent escapes in upper case, unreserved ones decoded, bytes that no
  * path may hold ('"', '<', '|', '[', ...) escaped; "." and ".." segments (also
- * with a ";parameter"), "//", escaped '/', '\', NUL, control bytes and overlong
- * UTF-8 are refused, not repaired.  query: without '?', spelling kept, control
- * bytes refused.  No fragment.  A default port is implied, never written.
+ * with a ";parameter"), "//", escaped '\', NUL, control bytes and overlong UTF-8
+ * are refused, not repaired.  An escaped '/' stays "%2F", ends a segment for all
+ * of these refusals, and is told in escaped_slash: whoever sends or grants a path
+ * refuses it there unless the binding takes such paths (gate.c, admin_grant.c).
+ * query: without '?', spelling kept, control bytes refused.  No fragment.  A
+ * default port is implied, never written.
  *
  * Applied to its own output it changes nothing.
  */
@@ -30,6 +33,8 @@ struct target {
 	bool is_address;		/* host is an IP address */
 	char *path;			/* in the caller's buffer, NUL-terminated */
 	size_t path_len;
+	bool escaped_slash;		/* the path holds "%2F" */
+	bool escaped_twice;		/* or "%25" before two hex digits: read twice it is another path */
 	const char *query;		/* NULL where there is no '?' */
 	size_t query_len;
 };

@@ -37,13 +37,34 @@ require_canonical_host(const struct target *t)
 		require(!(*p >= 'A' && *p <= 'Z') && (unsigned char)*p < 0x7f);
 }
 
+/* Read as slashes, the escaped ones make no segment that a server resolves away. */
+static void
+require_plain_segments(const char *path)
+{
+	static char slashed[TARGET_PATH_MAX + 4];
+	size_t n = 0;
+
+	for (; *path != '\0'; path++)
+		if (strncmp(path, "%2F", 3) == 0) {
+			slashed[n++] = '/';
+			path += 2;
+		} else {
+			slashed[n++] = *path;
+		}
+	memcpy(slashed + n, "/", 2);	/* so that a last segment ends too */
+	require(n == 1 || strstr(slashed, "//") == NULL || strstr(slashed, "//")[2] == '\0');
+	require(strstr(slashed, "/../") == NULL && strstr(slashed, "/./") == NULL);
+}
+
 static void
 require_canonical_path(const struct target *t)
 {
 	require(t->path[0] == '/' && strlen(t->path) == t->path_len);
 	require(strstr(t->path, "//") == NULL && strchr(t->path, '\\') == NULL);
 	require(strstr(t->path, "/../") == NULL && strstr(t->path, "/./") == NULL);
-	require(strstr(t->path, "%2F") == NULL && strstr(t->path, "%2E") == NULL);
+	require((strstr(t->path, "%2F") != NULL) == t->escaped_slash);
+	require(strstr(t->path, "%2E") == NULL && strstr(t->path, "%5C") == NULL);
+	require_plain_segments(t->path);
 	require(strstr(t->path, "%00") == NULL);
 	for (size_t i = 0; i < t->path_len; i++)
 		require(t->path[i] > 0x20 && t->path[i] < 0x7f);

@@ -192,6 +192,50 @@ test_covering(void **state)
 	bindings_free(all);
 }
 
+/* NULL, or why a path of that host may not go on. */
+static const char *
+path_refusal(const struct bindings *all, const char *id, const char *url)
+{
+	static char buf[TARGET_BUF_MAX];
+	struct target target;
+
+	assert_null(target_from_absolute(slice_of(url), buf, sizeof(buf), &target));
+	return bindings_path_refusal(all, id == NULL ? NULL :
+	    bindings_by_id(all, slice_of(id)), &target);
+}
+
+static void
+test_escaped_slash(void **state)
+{
+	static const char text[] = "{\"bindings\":{"
+	    "\"npm\":{" SECRET "\"hosts\":[\"npm.example.com\"]," BEARER ",\"escaped_slash\":true},"
+	    "\"old\":{" SECRET "\"hosts\":[\"npm.example.com\",\"old.example.com\"]," BEARER "}}}";
+	struct bindings *all = parse(text);
+
+	if (all == NULL)
+		fail_msg("%s", why);
+	assert_null(path_refusal(all, "npm", "https://npm.example.com/@s%2fn"));
+	assert_null(path_refusal(all, NULL, "https://npm.example.com/@s%2fn"));
+	assert_non_null(path_refusal(all, "old", "https://npm.example.com/@s%2fn"));
+	assert_non_null(path_refusal(all, NULL, "https://old.example.com/@s%2fn"));
+	assert_non_null(path_refusal(all, NULL, "https://npm.example.com:444/@s%2fn"));
+	assert_non_null(path_refusal(all, NULL, "https://free.example.com/@s%2fn"));
+	/* read twice, it would be another path */
+	assert_non_null(path_refusal(all, "npm", "https://npm.example.com/@s%252fn"));
+	assert_non_null(path_refusal(all, "npm", "https://npm.example.com/@s%2fn%252e"));
+	assert_null(path_refusal(all, "old", "https://old.example.com/100%2525"));
+	assert_null(path_refusal(all, "npm", "https://npm.example.com/a?b=%252f%2f"));
+	bindings_free(all);
+	assert_null(with(SECRET HOSTS BEARER ",\"escaped_slash\":1"));
+	assert_null(with(SECRET HOSTS BEARER ",\"allow\":[\"GET /a%2Fb\"]"));
+	assert_non_null(strstr(why, "escaped_slash"));
+	assert_null(with(SECRET HOSTS BEARER ",\"escaped_slash\":true,\"allow\":[\"GET /a%2fb\"]"));
+	assert_non_null(strstr(why, "%2F"));
+	all = with(SECRET HOSTS BEARER ",\"escaped_slash\":true,\"allow\":[\"GET /a%2Fb\"]");
+	assert_non_null(all);
+	bindings_free(all);
+}
+
 static bool
 private_allowed(const struct bindings *all, const char *address)
 {
@@ -243,6 +287,7 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_refused_members),
 		cmocka_unit_test(test_covering),
+		cmocka_unit_test(test_escaped_slash),
 		cmocka_unit_test(test_private),
 		cmocka_unit_test(test_message_shows_no_value),
 	};

@@ -54,6 +54,8 @@ test_same_place_same_spelling(void **state)
 		{ "https://a.example/...", "https://a.example:443/..." },
 		{ "https://a.example/.a/..b/c./d..", "https://a.example:443/.a/..b/c./d.." },
 		{ "https://a.example/%252e%252e", "https://a.example:443/%252e%252e" },
+		{ "https://a.example/@s%2fn", "https://a.example:443/@s%2Fn" },
+		{ "https://a.example/p/g%2Fs%2fn/x%2f", "https://a.example:443/p/g%2Fs%2Fn/x%2F" },
 		{ "https://a.example/%e0%a0%80%f0%90%80%80%e0%41%e0", "https://a.example:443/%E0%A0%80%F0%90%80%80%E0A%E0" },
 		{ "https://a.example/%e0abcd%e0%7Azz%f0%F7", "https://a.example:443/%E0abcd%E0zzz%F0%F7" },
 	};
@@ -73,6 +75,29 @@ test_same_place_same_spelling(void **state)
 		spell(&u, twice, sizeof(twice));
 		assert_string_equal(twice, text);
 		assert_true(target_same_origin(&t, &u));
+	}
+}
+
+/* Who sends a path asks these two before. */
+static void
+test_escapes_are_told(void **state)
+{
+	static const struct { const char *uri; bool slash, twice; } cases[] = {
+		{ "http://a/", false, false }, { "http://a/b/c", false, false },
+		{ "http://a/b?c%2fd", false, false }, { "http://a/b%2fc", true, false },
+		{ "http://a/b%2F", true, false }, { "http://a/b%252fc", false, true },
+		{ "http://a/b%252E", false, true }, { "http://a/b%25%32f", false, true },
+		{ "http://a/b%252", false, false }, { "http://a/b%25", false, false },
+		{ "http://a/b%25zz%25252", false, true }, { "http://a/x%2fb%255Cc", true, true },
+	};
+	char buf[TARGET_BUF_MAX];
+	struct target t;
+
+	for (size_t i = 0; i < N(cases); i++) {
+		assert_null(target_from_absolute(slice_of(cases[i].uri), buf,
+		    sizeof(buf), &t));
+		if (t.escaped_slash != cases[i].slash || t.escaped_twice != cases[i].twice)
+			fail_msg("%s", cases[i].uri);
 	}
 }
 
@@ -120,8 +145,11 @@ test_refused(void **state)
 		BAD("http://a/.%2e", DOTS), BAD("http://a/%2e/", DOTS), BAD("http://a/..;x=1/b", DOTS),
 		BAD("http://a/.;/b", DOTS),
 		BAD("http://a//", "'//' in the path"), BAD("http://a/b//c", "'//' in the path"),
-		BAD("http://a/b%2fc", "an escaped '/' or '\\' in the path"),
-		BAD("http://a/b%5Cc", "an escaped '/' or '\\' in the path"),
+		BAD("http://a/b%5Cc", "an escaped '\\' in the path"), BAD("http://a/b%2f%5cc", "an escaped '\\' in the path"),
+		BAD("http://a/b%2F..%2Fc", DOTS), BAD("http://a/b%2f%2E%2e", DOTS), BAD("http://a/b/..%2fc", DOTS),
+		BAD("http://a/b%2f./c", DOTS), BAD("http://a/..%2f", DOTS), BAD("http://a/b%2f..;x=1/c", DOTS),
+		BAD("http://a/%2f", "'//' in the path"), BAD("http://a/%2fetc", "'//' in the path"),
+		BAD("http://a/b%2f%2Fc", "'//' in the path"), BAD("http://a/b%2f/c", "'//' in the path"), BAD("http://a/b/%2fc", "'//' in the path"),
 		BAD("http://a/b\\c", "a '\\' or '#' in the path"), BAD("http://a\\b", "a '\\' or '#' in the path"),
 		BAD("http://a/b#c", "a '\\' or '#' in the path"), BAD("http://a#b", "a '\\' or '#' in the path"),
 		BAD("http://a/%00", "an escaped control byte in the path"),
@@ -289,6 +317,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_place_same_spelling),
+		cmocka_unit_test(test_escapes_are_told),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_authority),
 		cmocka_unit_test(test_lengths),

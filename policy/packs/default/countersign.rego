@@ -146,7 +146,7 @@ method_covered(id) if discovery_covered(id)
 rule_covers(id) if {
 	some rule in allow_rules[id]
 	rule.method in methods
-	glob.match(rule.path, ["/"], path)
+	glob.match(rule.path, ["/", "#"], slashed(path))
 }
 
 rule_covers(id) if discovery_covered(id)
@@ -167,8 +167,12 @@ discovery_covered(id) if {
 	input.target.query == concat("", ["service=", service])
 	some rule in allow_rules[id]
 	rule.method in {"POST", "*"}
-	glob.match(rule.path, ["/"], concat("", [trim_suffix(path, "info/refs"), service]))
+	glob.match(rule.path, ["/", "#"], slashed(concat("", [trim_suffix(path, "info/refs"), service])))
 }
+
+# An escaped slash ends a segment, so that * means the same to a server that reads
+# it as a slash and to one that does not.  No path holds a '#'.
+slashed(text) := replace(text, "%2F", "#")
 
 # The methods of rules that cover this request. GET covers HEAD.
 methods := {"GET", "HEAD", "*"} if {
@@ -364,7 +368,7 @@ bindings_by_host[name] contains id if {
 	some name in binding.hosts
 }
 
-allow_rules[id] := [{"method": verb, "path": pattern} |
+allow_rules[id] := [{"method": verb, "path": slashed(pattern)} |
 	some line in binding.allow
 	[verb, pattern] := split(line, " ")
 ] if {

@@ -12,6 +12,10 @@ bindings := {
 			"GET /repos/**",
 			"POST /repos/o/r/issues",
 			"POST /o/r.git/git-receive-pack",
+			"GET /projects/group%2Fproject/*",
+			"GET /projects/*%2Fopen",
+			"GET /one/*",
+			"POST /team%2F*/git-receive-pack",
 		],
 	},
 	"local": {"secret": "local", "scheme": "http", "hosts": ["localhost"], "port": 8080, "allow": ["* /**"]},
@@ -56,6 +60,29 @@ test_get_covers_head if rule_of(request("HEAD", "/repos/o/r")) == "binding/allow
 test_method if rule_of(request("DELETE", "/repos/o/r")) == "binding/method"
 
 test_path if rule_of(request("POST", "/repos/o/other/issues")) == "binding/path"
+
+test_escaped_slash if {
+	rule_of(request("GET", "/projects/group%2Fproject/issues")) == "binding/allow"
+	rule_of(request("HEAD", "/projects/group%2Fproject/issues")) == "binding/allow"
+	rule_of(request("GET", "/projects/any%2Fopen")) == "binding/allow"
+	rule_of(request("GET", "/repos/a%2Fb/c")) == "binding/allow"
+	rule_of(request("POST", "/projects/group%2Fproject/issues")) == "binding/path"
+	rule_of(request("GET", "/projects/group/project/issues")) == "binding/path"
+	rule_of(request("GET", "/projects/group%2Fproject")) == "binding/path"
+}
+
+test_star_ends_at_an_escaped_slash if {
+	rule_of(request("GET", "/one/a")) == "binding/allow"
+	rule_of(request("GET", "/one/a%2Fb")) == "binding/path"
+	rule_of(request("GET", "/one/a%2F")) == "binding/path"
+	rule_of(request("GET", "/projects/a%2Fb%2Fopen")) == "binding/path"
+	rule_of(request("GET", "/projects/group%2Fproject/a%2Fb")) == "binding/path"
+}
+
+test_discovery_with_an_escaped_slash if {
+	rule_of(patched(request("GET", "/team%2Fr/info/refs"), [{"op": "add", "path": "/target/query", "value": "service=git-receive-pack"}])) == "binding/allow"
+	rule_of(patched(request("GET", "/team%2Fr%2Fs/info/refs"), [{"op": "add", "path": "/target/query", "value": "service=git-receive-pack"}])) == "binding/path"
+}
 
 test_path_is_the_method_s_own if rule_of(request("POST", "/repos/o/r")) == "binding/path"
 
