@@ -7,17 +7,23 @@
  *   ledger/leaves            their leaf hashes, 32 bytes each: with them a
  *                            changed record is named exactly
  *   ledger/checkpoint        the first signed one behind the run's teardown
+ *   ledger/anchors/          what witnesses and time stamp authorities said,
+ *                            as it stands in the ledger's directory
  *   keys/log.vkey            for convenience: a verifier pins its own copy
  *   packs/<64 hex>/          each policy pack, by digest
  *   coverage/                manifests of adapters, if any
+ *   truth/                   what independent observers recorded, if any
+ *   scan/                    tags of secrets, and what was scanned, if any
  *
  * Frontier and records give the checkpoint's root again, so nothing within can
  * be left out.  Records of other runs that lie between are part of it.
- * The same ledger gives the same bytes.  FORMAT.md.
+ * A directory, or one file (archive.h).  The same ledger gives the same bytes.
+ * FORMAT.md.
  */
 #ifndef LEDGER_BUNDLE_H
 #define LEDGER_BUNDLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct bundle_pack {
@@ -28,16 +34,20 @@ struct bundle_pack {
 struct bundle_options {
 	const char *ledger;	/* the ledger's directory; only read */
 	const char *run;
-	const char *out;	/* must not exist; made 0700 */
+	const char *out;	/* must not exist; made 0700, as a file 0600 */
 	const struct bundle_pack *packs;	/* those that no record names are left out */
 	size_t pack_count;
 	const char *coverage;	/* directory to be copied, or NULL */
+	const char *truth;	/* the same */
+	const char *scan;	/* the same */
+	bool archive;		/* out is one file: <name>.tar.zst by custom */
 };
 
 /*
- * Written beside out, synced, then put in place whole.  0, or -1 with a
- * message and nothing left behind: no such run, not torn down or sealed yet,
- * records that do not give the signed root, no space.
+ * Written beside out, synced, then put in place whole.  What it costs follows
+ * from what was recorded since the run was opened; memory is constant.  0, or
+ * -1 with a message and nothing left behind: no such run, not torn down or
+ * sealed yet, records that do not give the signed root, no space.
  */
 int bundle_write(const struct bundle_options *options, char *err,
     size_t err_len);

@@ -21,9 +21,8 @@ hex64(const char *text)
 	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }
 
-/* Relative, without empty, "." or ".." parts and control bytes. */
-static bool
-path_clean(const char *path)
+bool
+manifest_path_clean(const char *path)
 {
 	const char *p = path;
 	size_t n;
@@ -77,7 +76,7 @@ take_file(struct manifest *manifest, json_t *item, char *err, size_t err_len)
 	if (json_unpack_ex(item, NULL, JSON_STRICT, "{s:s, s:I, s:s}", "path", &path,
 	    "bytes", &bytes, "sha256", &sha256) != 0)
 		return wrong(err, err_len, "a file has not exactly path, bytes and sha256");
-	if (!path_clean(path) || bytes < 0 || !hex64(sha256))
+	if (!manifest_path_clean(path) || bytes < 0 || !hex64(sha256))
 		return wrong(err, err_len, "a file's path, length or digest is malformed");
 	before = manifest->count > 0 ? manifest->file[manifest->count - 1].path : "";
 	if (strcmp(before, path) >= 0)

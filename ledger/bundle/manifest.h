@@ -12,6 +12,7 @@
 #ifndef LEDGER_MANIFEST_H
 #define LEDGER_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,9 @@ int manifest_parse(struct manifest *manifest, const char *text, size_t len,
 /* The file's text, to be freed; the same for the same content.  NULL where
  * memory lacks. */
 char *manifest_format(const struct manifest *manifest, size_t *len);
+
+/* Relative, without empty, "." or ".." parts and control bytes. */
+bool manifest_path_clean(const char *path);
 
 /* Takes a copy of path.  0, or -1. */
 int manifest_add(struct manifest *manifest, const char *path, uint64_t bytes,
