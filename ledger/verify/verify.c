@@ -25,6 +25,8 @@ struct pass {
 	uint64_t run_first, run_last, run_records;	/* of the bundle's run */
 	uint64_t opened, teardown;	/* indices, UINT64_MAX: none */
 	struct packs_named named;	/* bundle: packs, by its records */
+	const struct verify_options *options;
+	uint64_t done;			/* bytes, for progress */
 };
 
 const char *
@@ -184,11 +186,24 @@ check_end(struct pass *pass, const struct walk_batch *batch)
 	}
 }
 
+static void
+tell_progress(struct pass *pass, const struct walk_batch *batch)
+{
+	unsigned i;
+
+	if (pass->options->progress == NULL)
+		return;
+	for (i = 0; i < batch->count; i++)
+		pass->done += batch->lines[i].len + 1;
+	pass->options->progress(pass->options->context, pass->done, pass->load->bytes);
+}
+
 static int
 on_batch(void *context, const struct walk_batch *batch)
 {
 	struct pass *pass = context;
 
+	tell_progress(pass, batch);
 	check_segment(pass, batch);
 	check_end(pass, batch);
 	if (pass->result->run[0] != '\0')
@@ -779,6 +794,7 @@ verify_run(const struct verify_options *options, struct verify_result *result,
 	}
 	pass->load = &load;
 	pass->result = result;
+	pass->options = options;
 	pass->opened = pass->teardown = UINT64_MAX;
 	status = run(pass, options, err, err_len);
 out:

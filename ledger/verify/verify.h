@@ -68,6 +68,9 @@ struct verify_options {
 	const struct note_key *key;	/* pinned; NULL: none */
 	const char *head;		/* file with a checkpoint saved before, or NULL */
 	unsigned threads;		/* 0: one for each processor, up to 4 */
+	/* told of the bytes of records read so far, of so many in all; or NULL */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
 };
 
 struct verify_result {
