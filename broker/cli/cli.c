@@ -187,7 +187,8 @@ cli_dispatch(const struct cli_command *table, int argc, char **argv)
 		return no_such(table, argv[1]);
 	len = strlen(where);
 	snprintf(where + len, sizeof(where) - len, " %s", command->name);
-	if (command->sub != NULL)
+	if (command->sub != NULL && !(command->run != NULL &&
+	    (argc < 3 || argv[2][0] == '-')))
 		return cli_dispatch(command->sub, argc - 1, argv + 1);
 	return run_command(command, argc - 1, argv + 1);
 }

@@ -29,7 +29,7 @@ struct cli_command {
 	const char *operands;	/* "NAME", "-- COMMAND [ARG...]", or "" */
 	const char *details;	/* what --help adds, or NULL */
 	const struct opt *opts;	/* NULL where it has none */
-	const struct cli_command *sub;	/* its own commands, or NULL */
+	const struct cli_command *sub;	/* its own commands, or NULL; with run too, where none is named */
 	bool stop_at_operand;	/* options end at the first operand */
 	bool raw;		/* parses argv itself: argv[0] is its name */
 	int (*run)(const struct opts *opts);

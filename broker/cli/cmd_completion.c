@@ -63,7 +63,9 @@ bash_case(const char *path, const struct cli_command *command)
 	printf("\t\"%s\") words=\"", path);
 	if (command->sub != NULL)
 		words_of(command->sub);
-	else
+	if (command->sub != NULL && command->run != NULL)
+		printf(" ");
+	if (command->sub == NULL || command->run != NULL)
 		options_of(command);
 	puts("\" ;;");
 }
@@ -126,7 +128,8 @@ zsh_case(const char *path, const struct cli_command *command)
 	printf("\t'%s') offer=(\n", path);
 	if (command->sub != NULL) {
 		zsh_words(command->sub);
-	} else {
+	}
+	if (command->sub == NULL || command->run != NULL) {
 		cli_opts(command, opts);
 		for (i = 0; opts[i].name != NULL; i++) {
 			printf("\t\t'--%s:", opts[i].name);
@@ -171,7 +174,7 @@ fish_one(const char *path, const struct cli_command *command)
 	    parent, command->name);
 	quoted(command->summary, false);
 	puts("'");
-	if (command->sub != NULL)
+	if (command->sub != NULL && command->run == NULL)
 		return;
 	cli_opts(command, opts);
 	for (i = 0; opts[i].name != NULL; i++) {

@@ -67,6 +67,10 @@ one_command(FILE *to, const struct cli_command *command, const char *path)
 	    command->summary);
 	if (command->details != NULL)
 		fprintf(to, "\n%s\n", command->details);
+	if (command->sub != NULL) {
+		fputs("\nCommands:\n", to);
+		commands(to, command->sub);
+	}
 	fputs("\nOptions:\n", to);
 	for (i = 0; opts[i].name != NULL; i++)
 		one_option(to, &opts[i]);
