@@ -1,10 +1,15 @@
 /* The auditor's program: static, offline, and nothing of the daemon in it. */
+#include "ledger/anchor/proof_main.h"
 #include "ledger/verify/verify_main.h"
+
+#include <string.h>
 
 int
 main(int argc, char **argv)
 {
 	const struct verify_defaults defaults = { .program = "countersign-verify" };
 
+	if (argc > 1 && strcmp(argv[1], "proof") == 0)
+		return proof_main(argc - 1, argv + 1, "countersign-verify");
 	return verify_main(argc, argv, &defaults);
 }

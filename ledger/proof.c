@@ -150,8 +150,10 @@ proof_check(const char *text, size_t len,
 		*why = "malformed proof";
 		return -1;
 	}
-	if (checkpoint_open(checkpoint, at, (size_t)(end - at), key, why) != 0)
+	if (checkpoint_open(checkpoint, at, (size_t)(end - at), key, why) != 0) {
+		memset(checkpoint, 0, sizeof(*checkpoint));
 		return -1;
+	}
 	if (tree_verify_inclusion(&proof, *index, checkpoint->size, leaf,
 	    checkpoint->root))
 		return 0;

@@ -33,7 +33,8 @@ int proof_compose(int dirfd, uint64_t index, char *out, size_t cap,
 /*
  * Does the proof text show that leaf is in the log with this key?  The index
  * and the checkpoint are in *index and *checkpoint.  0, or -1 with the reason
- * in *why (a constant).
+ * in *why (a constant); then the checkpoint's size is above 0 only where the
+ * key did sign it, and it is the record that is not in it.
  */
 int proof_check(const char *text, size_t len,
     const uint8_t leaf[TREE_HASH_LEN], const struct note_key *key,

@@ -5,6 +5,7 @@
 #include "cli/run_bundle.h"
 #include "conf.h"
 #include "daemon/harden.h"
+#include "ledger/anchor/proof_main.h"
 #include "ledger/verify/verify_main.h"
 #include "vault/master.h"
 #include "vault/vault_file.h"
@@ -164,6 +165,8 @@ cmd_verify(int argc, char **argv)
 	char key[PATH_MAX], last[PATH_MAX], why[2 * PATH_MAX];
 	struct verify_defaults defaults = { .program = "countersign verify" };
 
+	if (argc > 1 && strcmp(argv[1], "proof") == 0)
+		return proof_main(argc - 1, argv + 1, defaults.program);
 	/* Without a home it is the auditor's program and nothing else. */
 	cli_home_path("ledger/log.vkey", key, sizeof(key));
 	if (access(key, R_OK) == 0) {

@@ -1,0 +1,216 @@
+#include "ledger/anchor/proof_main.h"
+#include "ledger/proof.h"
+#include "ledger/record.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+enum { SHOWN = 0, REFUTED = 1, NOT_ESTABLISHED = 2, USAGE_OR_IO = 3 };
+
+static const char help[] =
+"Usage: %s proof --key=KEY [OPTION]... PROOF [RECORD]\n"
+"\n"
+"Does PROOF (c2sp.org/tlog-proof@v1, from GET /v1/ledger/proof/INDEX) show that\n"
+"RECORD is in the log with this key?  RECORD is a file with the record's line.\n"
+"\n"
+"  -k, --key=KEY     the log's public key: a vkey, or a file that holds it\n"
+"      --leaf=HEX    the record's leaf hash, from a receipt, instead of RECORD\n"
+"  -h, --help\n"
+"\n"
+"Exit status: 0 shown; 1 refuted; 2 not established: no record was given, and\n"
+"all that is shown is who signed; 3 usage or I/O error.\n";
+
+struct args {
+	const char *program, *key, *leaf, *proof, *record;
+};
+
+static int
+complain(const struct args *args, const char *what, const char *why)
+{
+	fprintf(stderr, "%s proof: %s: %s\n", args->program, what, why);
+	return USAGE_OR_IO;
+}
+
+/* The whole of a file that has at most max bytes, to be freed; NULL and said. */
+static char *
+slurp(const struct args *args, const char *path, size_t max, size_t *len)
+{
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	char *text = malloc(max + 2);
+
+	*len = 0;
+	if (in == NULL || text == NULL) {
+		complain(args, path, strerror(errno));
+		free(text);
+		text = NULL;
+	} else if ((*len = fread(text, 1, max + 1, in)) > max || ferror(in)) {
+		complain(args, path, *len > max ? "too long" : strerror(errno));
+		free(text);
+		text = NULL;
+	} else {
+		text[*len] = '\0';
+	}
+	if (in != NULL && in != stdin)
+		fclose(in);
+	return text;
+}
+
+static int
+read_key(const struct args *args, struct note_key *key)
+{
+	char *text;
+	size_t len;
+	int status;
+
+	if (note_key_parse(key, args->key, strlen(args->key)) == 0)
+		return 0;
+	text = slurp(args, args->key, NOTE_VKEY_MAX + 2, &len);
+	if (text == NULL)
+		return -1;
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+		len--;
+	status = note_key_parse(key, text, len);
+	free(text);
+	if (status != 0 || key->type != NOTE_ED25519) {
+		complain(args, args->key, "no vkey of a log");
+		return -1;
+	}
+	return 0;
+}
+
+/* The leaf of the one line in the file, its LF cut. */
+static int
+leaf_of_record(const struct args *args, uint8_t leaf[TREE_HASH_LEN])
+{
+	size_t len;
+	char *line = slurp(args, args->record, RECORD_LINE_MAX + 1, &len);
+
+	if (line == NULL)
+		return -1;
+	if (len > 0 && line[len - 1] == '\n')
+		len--;
+	if (len == 0 || memchr(line, '\n', len) != NULL) {
+		complain(args, args->record, "not one record's line");
+		free(line);
+		return -1;
+	}
+	tree_leaf(line, len, leaf);
+	free(line);
+	return 0;
+}
+
+/* 1: there is none. */
+static int
+read_leaf(const struct args *args, uint8_t leaf[TREE_HASH_LEN])
+{
+	size_t len = 0;
+
+	if (args->record != NULL)
+		return leaf_of_record(args, leaf);
+	if (args->leaf == NULL)
+		return 1;
+	if (strlen(args->leaf) != 2 * TREE_HASH_LEN ||
+	    sodium_hex2bin(leaf, TREE_HASH_LEN, args->leaf,
+	    strlen(args->leaf), NULL, &len, NULL) != 0 ||
+	    len != TREE_HASH_LEN) {
+		complain(args, "--leaf", "64 hexadecimal digits are wanted");
+		return -1;
+	}
+	return 0;
+}
+
+static int
+check(const struct args *args, const struct note_key *key,
+    const uint8_t leaf[TREE_HASH_LEN], bool given)
+{
+	struct checkpoint checkpoint = { .size = 0 };
+	const char *why = "";
+	uint64_t index = 0;
+	char *text;
+	size_t len;
+	int status;
+
+	if ((text = slurp(args, args->proof, PROOF_TEXT_MAX, &len)) == NULL)
+		return USAGE_OR_IO;
+	status = proof_check(text, len, leaf, key, &index, &checkpoint, &why);
+	free(text);
+	if (status == 0) {
+		printf("shown: the record is number %" PRIu64 " of %s, in the "
+		    "%" PRIu64 " that its key signed\n", index,
+		    checkpoint.origin, checkpoint.size);
+		return SHOWN;
+	}
+	if (given || checkpoint.size == 0) {
+		printf("refuted: %s\n", why);
+		return REFUTED;
+	}
+	printf("not_established: no record was given; the key of %s signed "
+	    "%" PRIu64 " records, and this is about number %" PRIu64 "\n",
+	    checkpoint.origin, checkpoint.size, index);
+	return NOT_ESTABLISHED;
+}
+
+/* -1: go on. */
+static int
+parse(int argc, char **argv, struct args *args)
+{
+	static const struct option options[] = {
+		{ "key", required_argument, NULL, 'k' },
+		{ "leaf", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	int c;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "k:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'k':
+			args->key = optarg;
+			break;
+		case 'l':
+			args->leaf = optarg;
+			break;
+		case 'h':
+			printf(help, args->program);
+			return SHOWN;
+		default:
+			fprintf(stderr, "Try '%s proof --help'.\n", args->program);
+			return USAGE_OR_IO;
+		}
+	}
+	if (argc - optind < 1 || argc - optind > 2)
+		return complain(args, "usage", "one proof, and the record's file");
+	args->proof = argv[optind];
+	args->record = argc - optind == 2 ? argv[optind + 1] : NULL;
+	if (args->record != NULL && args->leaf != NULL)
+		return complain(args, "usage", "RECORD or --leaf, not both");
+	if (args->key == NULL)
+		return complain(args, "usage", "--key is needed: a proof shows "
+		    "nothing without the log's key from elsewhere");
+	return -1;
+}
+
+int
+proof_main(int argc, char **argv, const char *program)
+{
+	struct args args = { .program = program };
+	uint8_t leaf[TREE_HASH_LEN] = { 0 };
+	struct note_key key;
+	int status = parse(argc, argv, &args), got;
+
+	if (status >= 0)
+		return status;
+	if (sodium_init() < 0)
+		return complain(&args, "libsodium", "cannot start");
+	if (read_key(&args, &key) != 0 || (got = read_leaf(&args, leaf)) < 0)
+		return USAGE_OR_IO;
+	return check(&args, &key, leaf, got == 0);
+}
