@@ -1,6 +1,7 @@
 /* Answers: JSON, text, and problems (RFC 9457). */
 #include "api/impl.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,10 @@ headers_set(struct api_call *call, struct MHD_Response *response,
     unsigned status, const char *type)
 {
 	MHD_add_response_header(response, "Content-Type", type);
-	MHD_add_response_header(response, "Cache-Control", "no-store");
+	/* Only tiles are bytes, and a tile never changes. */
+	MHD_add_response_header(response, "Cache-Control", strcmp(type,
+	    "application/octet-stream") == 0 ?
+	    "public, max-age=31536000, immutable" : "no-store");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (status == 401)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
@@ -165,12 +169,14 @@ api_refuse_problem(struct api_call *call, const struct gate_problem *why)
 json_t *
 api_receipt(const struct ledger_receipt *receipt)
 {
-	char leaf[LEDGER_LEAF_LEN * 2 + 1];
+	char leaf[LEDGER_LEAF_LEN * 2 + 1], proof[64];
 
 	sodium_bin2hex(leaf, sizeof(leaf), receipt->leaf, LEDGER_LEAF_LEN);
-	return json_pack("{s:I, s:I, s:s}", "index",
+	snprintf(proof, sizeof(proof), "/v1/ledger/proof/%" PRIu64,
+	    receipt->index);
+	return json_pack("{s:I, s:I, s:s, s:s}", "index",
 	    (json_int_t)receipt->index, "seq", (json_int_t)receipt->seq,
-	    "leaf", leaf);
+	    "leaf", leaf, "proof", proof);
 }
 
 json_t *

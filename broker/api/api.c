@@ -52,13 +52,35 @@ param_ok(const char *text, size_t n)
 	    >= n;
 }
 
-/* Does path match pattern?  The segment that stands for {} goes to param. */
+/* The rest of the path, of several segments. */
+static bool
+rest_matches(const char *pattern, size_t before, const char *path,
+    char param[API_PARAM_MAX])
+{
+	const char *rest = path + before;
+	size_t n;
+
+	if (strncmp(pattern, path, before) != 0)
+		return false;
+	n = strlen(rest);
+	if (n == 0 || n >= API_PARAM_MAX || strspn(rest,
+	    "abcdefghijklmnopqrstuvwxyz0123456789./") < n)
+		return false;
+	memcpy(param, rest, n + 1);
+	return true;
+}
+
+/* Does path match pattern?  The segment that stands for {}, or what stands for
+ * the final **, goes to param. */
 static bool
 path_matches(const char *pattern, const char *path, char param[API_PARAM_MAX])
 {
 	const char *hole = strstr(pattern, "{}");
 	size_t before, n;
 
+	if (hole == NULL && (hole = strstr(pattern, "**")) != NULL)
+		return rest_matches(pattern, (size_t)(hole - pattern), path,
+		    param);
 	if (hole == NULL)
 		return strcmp(pattern, path) == 0;
 	before = (size_t)(hole - pattern);
@@ -251,9 +273,12 @@ options_copy(struct api *api, const struct api_options *from)
 	to->ca_cert = strdup(from->ca_cert);
 	to->ca_bundle = strdup(from->ca_bundle);
 	to->checkpoint_path = strdup(from->checkpoint_path);
+	to->ledger_dir = from->ledger_dir != NULL ? strdup(from->ledger_dir) :
+	    NULL;
 	return to->proxy_host != NULL && to->agent_socket != NULL &&
 	    to->ca_cert != NULL && to->ca_bundle != NULL &&
-	    to->checkpoint_path != NULL ? 0 : -1;
+	    to->checkpoint_path != NULL && (to->ledger_dir != NULL) ==
+	    (from->ledger_dir != NULL) ? 0 : -1;
 }
 
 static int
@@ -349,6 +374,7 @@ api_stop(struct api *api)
 	free((char *)(uintptr_t)api->options.ca_cert);
 	free((char *)(uintptr_t)api->options.ca_bundle);
 	free((char *)(uintptr_t)api->options.checkpoint_path);
+	free((char *)(uintptr_t)api->options.ledger_dir);
 	pthread_mutex_destroy(&api->lock);
 	pthread_cond_destroy(&api->freed);
 	free(api);

@@ -35,6 +35,7 @@ struct api_options {
 	uint16_t proxy_port, api_port;
 	const char *agent_socket, *ca_cert, *ca_bundle;	/* paths */
 	const char *checkpoint_path;	/* HOME/ledger/checkpoint: the latest signed note */
+	const char *ledger_dir;	/* HOME/ledger, for tiles and proofs; NULL: none */
 
 	/* POST /v1/shutdown: called once, from an API thread; must not block. */
 	void (*shutdown)(void *arg);

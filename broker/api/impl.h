@@ -57,7 +57,7 @@ enum api_body { BODY_NONE, BODY_JSON, BODY_OPTIONAL_JSON, BODY_SECRET };
 struct api_call;
 
 struct api_route {
-	const char *method, *path;	/* "{}" is one segment */
+	const char *method, *path;	/* "{}" is one segment, a final "**" all that follow */
 	enum api_right right;
 	enum api_body body;
 	void (*handle)(struct api_call *call);
@@ -144,6 +144,8 @@ void api_secret_revoke(struct api_call *call);
 void api_secret_list(struct api_call *call);
 void api_policy_reload(struct api_call *call);
 void api_checkpoint(struct api_call *call);
+void api_tile(struct api_call *call);
+void api_proof(struct api_call *call);
 void api_health(struct api_call *call);
 void api_metrics(struct api_call *call);
 void api_shutdown(struct api_call *call);

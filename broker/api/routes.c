@@ -16,6 +16,8 @@ const struct api_route api_routes[] = {
 	{ "POST", "/v1/secrets/{}/revoke", RIGHT_OPERATOR, BODY_OPTIONAL_JSON, api_secret_revoke },
 	{ "POST", "/v1/policy/reload", RIGHT_OPERATOR, BODY_NONE, api_policy_reload },
 	{ "GET", "/v1/ledger/checkpoint", RIGHT_ANYONE, BODY_NONE, api_checkpoint },
+	{ "GET", "/v1/ledger/tile/**", RIGHT_ANYONE, BODY_NONE, api_tile },
+	{ "GET", "/v1/ledger/proof/{}", RIGHT_ANYONE, BODY_NONE, api_proof },
 	{ "GET", "/healthz", RIGHT_ANYONE, BODY_NONE, api_health },
 	{ "GET", "/metrics", RIGHT_ANYONE, BODY_NONE, api_metrics },
 	{ "POST", "/v1/shutdown", RIGHT_OPERATOR, BODY_NONE, api_shutdown },

@@ -205,10 +205,9 @@ cmd_ledger(const struct opts *opts)
 	size_t i;
 	int rc;
 
-	if (opts->n_rest > 1 || (opts->n_rest == 1 &&
-	    strcmp(opts->rest[0], "tail") != 0))
+	if (opts->n_rest > 0)
 		return cli_usage("ledger shows the last records; it takes no "
-		    "operand but `tail`");
+		    "operand");
 	if (opt_number(opts, "lines", 1, TAIL_MAX, &lines, err, sizeof(err)) != 0)
 		return cli_usage("%s", err);
 	if ((rc = cli_need_home()) != 0)

@@ -247,21 +247,23 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
     size_t err_len)
 {
 	char operator_path[PATH_MAX], agent_path[PATH_MAX], cert[PATH_MAX],
-	    bundle[PATH_MAX], checkpoint[PATH_MAX], why[256] = "";
+	    bundle[PATH_MAX], checkpoint[PATH_MAX], ledger[PATH_MAX], why[256] = "";
 	struct api_options options = { .gate = daemon->gate,
 	    .ledger = daemon->ledger, .first_port = daemon->conf->workers,
 	    .plane = daemon->plane, .operator_fd = -1, .agent_fd = -1,
 	    .tcp_fd = -1, .proxy_host = "127.0.0.1",
 	    .proxy_port = plane_port(daemon->plane), .agent_socket = agent_path,
 	    .ca_cert = cert, .ca_bundle = bundle,
-	    .checkpoint_path = checkpoint, .shutdown = on_shutdown,
+	    .checkpoint_path = checkpoint, .ledger_dir = ledger,
+	    .shutdown = on_shutdown,
 	    .arg = daemon };
 
 	if (path_of("run/operator.sock", operator_path, err, err_len) != 0 ||
 	    path_of("run/agent.sock", agent_path, err, err_len) != 0 ||
 	    path_of("ca/ca.pem", cert, err, err_len) != 0 ||
 	    path_of("ca/bundle.pem", bundle, err, err_len) != 0 ||
-	    path_of("ledger/checkpoint", checkpoint, err, err_len) != 0)
+	    path_of("ledger/checkpoint", checkpoint, err, err_len) != 0 ||
+	    path_of("ledger", ledger, err, err_len) != 0)
 		return -1;
 	options.operator_fd = api_listen_unix(operator_path, err, err_len);
 	if (options.operator_fd == -1)

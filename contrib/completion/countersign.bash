@@ -5,7 +5,7 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy reload"|" verify"|" ledger"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
@@ -35,7 +35,9 @@ _countersign()
 	" policy diff") words="--help" ;;
 	" policy reload") words="--help" ;;
 	" verify") words="--help" ;;
-	" ledger") words="--lines --run --type --json --help" ;;
+	" ledger") words="tail publish --help --lines --run --type --json --help" ;;
+	" ledger tail") words="--lines --run --type --json --help" ;;
+	" ledger publish") words="--entries --ledger --help" ;;
 	" start") words="--help" ;;
 	" status") words="--json --help" ;;
 	" stop") words="--help" ;;

@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy reload' ' verify' ' ledger' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy reload' ' verify' ' ledger' ' ledger tail' ' ledger publish' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -98,12 +98,22 @@ complete -c countersign -f -n '__countersign_at " policy"' -a reload -d 'Make a 
 complete -c countersign -n '__countersign_at " policy reload"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a verify -d 'Verify a run\'s evidence, by default the last one\'s'
 complete -c countersign -n '__countersign_at " verify"' -l help -d 'show this and exit'
-complete -c countersign -f -n '__countersign_at ""' -a ledger -d 'Show the last records'
+complete -c countersign -f -n '__countersign_at ""' -a ledger -d 'Show the last records, and more'
 complete -c countersign -n '__countersign_at " ledger"' -l lines -r -d 'how many records; default 20'
 complete -c countersign -n '__countersign_at " ledger"' -l run -r -d 'only records of this run'
 complete -c countersign -n '__countersign_at " ledger"' -l type -r -d 'only records of this type, such as refusal'
 complete -c countersign -n '__countersign_at " ledger"' -l json -d 'print the records as they stand in the ledger'
 complete -c countersign -n '__countersign_at " ledger"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " ledger"' -a tail -d 'Show the last records'
+complete -c countersign -n '__countersign_at " ledger tail"' -l lines -r -d 'how many records; default 20'
+complete -c countersign -n '__countersign_at " ledger tail"' -l run -r -d 'only records of this run'
+complete -c countersign -n '__countersign_at " ledger tail"' -l type -r -d 'only records of this type, such as refusal'
+complete -c countersign -n '__countersign_at " ledger tail"' -l json -d 'print the records as they stand in the ledger'
+complete -c countersign -n '__countersign_at " ledger tail"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " ledger"' -a publish -d 'Write the tree as tiles for a web server'
+complete -c countersign -n '__countersign_at " ledger publish"' -l entries -d 'the records too, not only hashes: they tell what your agents did'
+complete -c countersign -n '__countersign_at " ledger publish"' -l ledger -r -d 'a ledger\'s directory; default this home\'s'
+complete -c countersign -n '__countersign_at " ledger publish"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a start -d 'Start the daemon if none runs'
 complete -c countersign -n '__countersign_at " start"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a status -d 'Is the daemon there, and well?'

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy reload"|" verify"|" ledger"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -21,7 +21,7 @@ case "$at" in
 		'grant:Ask for leave to do one thing (inside a run)'
 		'policy:Work on the policy'
 		'verify:Verify a run'\''s evidence, by default the last one'\''s'
-		'ledger:Show the last records'
+		'ledger:Show the last records, and more'
 		'start:Start the daemon if none runs'
 		'status:Is the daemon there, and well?'
 		'stop:Stop the daemon in order'
@@ -161,10 +161,25 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' ledger') offer=(
+		'tail:Show the last records'
+		'publish:Write the tree as tiles for a web server'
+		'--help:show help'
 		'--lines:how many records; default 20'
 		'--run:only records of this run'
 		'--type:only records of this type, such as refusal'
 		'--json:print the records as they stand in the ledger'
+		'--help:show this and exit'
+		) ;;
+	' ledger tail') offer=(
+		'--lines:how many records; default 20'
+		'--run:only records of this run'
+		'--type:only records of this type, such as refusal'
+		'--json:print the records as they stand in the ledger'
+		'--help:show this and exit'
+		) ;;
+	' ledger publish') offer=(
+		'--entries:the records too, not only hashes\: they tell what your agents did'
+		'--ledger:a ledger'\''s directory; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' start') offer=(

@@ -1,0 +1,11 @@
+/* countersign ledger ...: what it has besides showing the last records. */
+#include "cli/cmd.h"
+
+const struct cli_command cmd_ledger_table[] = {
+	{ .name = "tail", .operands = "", .opts = cmd_ledger_opts,
+	  .run = cmd_ledger, .summary = "Show the last records" },
+	{ .name = "publish", .operands = "DIR", .opts = cmd_publish_opts,
+	  .run = cmd_publish, .details = cmd_publish_details,
+	  .summary = "Write the tree as tiles for a web server" },
+	{ .name = NULL }
+};
