@@ -138,8 +138,13 @@ details(const json_t *record, char *buf, size_t cap)
 	const json_t *body = json_object_get(record, "body");
 	const char *rule = client_str(body, "rule");
 	const char *reason = client_str(body, "reason");
+	const json_t *count = json_object_get(body, "count");
 	size_t n = about(body, buf, cap);
 	char *raw;
+
+	if (n == 0 && rule[0] != '\0' && json_is_integer(count))
+		n = (size_t)snprintf(buf, cap, "%" JSON_INTEGER_FORMAT " times",
+		    json_integer_value(count));
 
 	if (rule[0] != '\0')
 		n += (size_t)snprintf(buf + n, cap - n, "%s%s%s%s",

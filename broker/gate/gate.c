@@ -420,6 +420,12 @@ gate_refuse(struct gate *gate, const struct gate_request *request,
 }
 
 int
+gate_counted_record(const struct gate_counted *counted, char *buf, size_t cap)
+{
+	return words_counted(counted, buf, cap);
+}
+
+int
 gate_outcome_record(struct gate *gate, struct run *run,
     const struct gate_verdict *verdict, const struct gate_outcome *outcome,
     char *buf, size_t cap)

@@ -103,6 +103,18 @@ void gate_refuse(struct gate *gate, const struct gate_request *request,
     unsigned status, const char *rule, const char *reason, const char *remedy,
     struct gate_verdict *out);
 
+/* Refusals of callers that named no run, counted instead of written one by one
+ * (plane/flood.h); words their record, a `refusal`.  Length, or -1. */
+struct gate_counted {
+	uint64_t count;
+	int64_t from_us, to_us;		/* the first and the last; since 1970 */
+	int64_t uid;			/* of the callers; -1: unknown, or several */
+	unsigned status;		/* 0: several */
+	char rule[128], reason[GATE_WHY_MAX];
+};
+int gate_counted_record(const struct gate_counted *counted, char *buf,
+    size_t cap);
+
 /* What became of it; words the `outcome` record and books the bytes. */
 struct gate_outcome {
 	unsigned status;		/* upstream's; 0 where there was none */

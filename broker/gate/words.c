@@ -1,5 +1,7 @@
 #include "gate/words.h"
 
+#include "ledger/record.h"
+
 #include <stdio.h>
 
 static struct policy_str
@@ -114,6 +116,37 @@ words_decision(struct gate_thread *thread, const struct run *run,
 			return -1;
 		json_out_raw(&out, "input", thread->input, (size_t)len);
 	}
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+static void
+time_out(struct json_out *out, const char *key, int64_t time_us)
+{
+	char text[RECORD_TIME_LEN + 1];
+
+	record_time_format(text, time_us);
+	text[RECORD_TIME_LEN] = '\0';
+	json_out_str(out, key, text);
+}
+
+int
+words_counted(const struct gate_counted *counted, char *buf, size_t cap)
+{
+	const struct peer peer = { counted->uid, -1, 0 };
+	struct json_out out;
+
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	json_out_uint(&out, "count", counted->count);
+	time_out(&out, "from", counted->from_us);
+	time_out(&out, "to", counted->to_us);
+	json_out_str(&out, "decision", "deny");
+	json_out_str(&out, "rule", counted->rule);
+	json_out_str(&out, "reason", counted->reason);
+	if (counted->status != 0)
+		json_out_uint(&out, "status", counted->status);
+	peer_out(&out, &peer);
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }

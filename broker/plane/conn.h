@@ -210,6 +210,10 @@ void front_target(struct conn *conn);
 void front_free(struct front *front);
 
 void record_submit(struct exchange *exchange, const struct gate_verdict *verdict);
+/* The same for a refusal; false where it was counted instead (flood.h). */
+bool record_refusal(struct exchange *exchange, const struct gate_verdict *verdict);
+/* Tell what was counted and is due, or all of it. */
+void record_counted(struct worker *worker, bool all);
 void record_waited(struct exchange *exchange);	/* it waits for no receipt any more */
 void record_outcome(struct exchange *exchange);
 /* The upstream's buffer is about to be given up: what is in it was not sent. */

@@ -133,6 +133,7 @@ plane_start(const struct plane_options *options, char *err, size_t err_len)
 	plane->ca = options->ca;
 	plane->ledger = options->ledger;
 	plane->listener = -1;
+	flood_init(&plane->flood);
 	if (prepare(plane, options->first_port, err, err_len) != 0) {
 		plane_stop(plane, 0);
 		return NULL;
@@ -196,6 +197,7 @@ plane_stop(struct plane *plane, unsigned grace_ms)
 	SSL_CTX_free(plane->tls);
 	if (plane->listener >= 0)
 		close(plane->listener);
+	flood_destroy(&plane->flood);
 	free(plane);
 }
 

@@ -3,6 +3,7 @@
 #include "plane/conn.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define HAND_OVER_AT 8
 
@@ -161,6 +162,52 @@ record_submit(struct exchange *exchange, const struct gate_verdict *verdict)
 		exchange->failed = true;
 	else
 		wait_for(worker, exchange);
+}
+
+static int64_t
+real_us(void)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+bool
+record_refusal(struct exchange *exchange, const struct gate_verdict *verdict)
+{
+	struct worker *worker = exchange->worker;
+	int64_t uid = exchange->conn != NULL ? exchange->conn->peer.uid : -1;
+
+	if (exchange->run != NULL || !healthy(worker) ||
+	    flood_admits(&worker->plane->flood, uid, verdict,
+	    worker_now_ms(worker), real_us())) {
+		record_submit(exchange, verdict);
+		return true;
+	}
+	if (!timer_armed(&worker->flood))
+		worker_limit(worker, &worker->flood, TIME_FLOOD);
+	return false;
+}
+
+void
+record_counted(struct worker *worker, bool all)
+{
+	struct rules *rules = gate_rules(worker->plane->gate);
+	struct ledger_record record = { .type = "refusal",
+	    .policy = rules_digest(rules), .body = worker->outcome };
+	struct gate_counted counted;
+	int n;
+
+	while (flood_take(&worker->plane->flood, worker_now_ms(worker), all,
+	    &counted)) {
+		n = gate_counted_record(&counted, worker->outcome,
+		    sizeof(worker->outcome));
+		record.body_len = n > 0 ? (size_t)n : 0;
+		if (n > 0)
+			submit(worker, &record, LEDGER_NO_RECEIPT, NULL);
+	}
+	rules_unref(rules);
 }
 
 void

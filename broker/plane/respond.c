@@ -114,8 +114,8 @@ respond_verdict(struct conn *conn, const struct gate_verdict *verdict)
 	    verdict->remedy);
 	let_go(conn->exchange);
 	worker_count(conn->worker, COUNT_REFUSED, 1);
-	conn->state = CONN_REFUSED;
-	record_submit(conn->exchange, verdict);
+	conn->state = record_refusal(conn->exchange, verdict) ? CONN_REFUSED :
+	    CONN_ANSWER;
 }
 
 void

@@ -211,6 +211,14 @@ on_listener(struct source *source, uint32_t events)
 	}
 }
 
+/* Another worker may have told them already. */
+static void
+on_flood_counted(struct timer *timer)
+{
+	record_counted((struct worker *)((char *)timer -
+	    offsetof(struct worker, flood)), false);
+}
+
 /* --- the loop --------------------------------------------------------- */
 
 static void
@@ -298,6 +306,7 @@ work(void *arg)
 	while (worker->conns != NULL)
 		conn_reset(worker->conns);
 	run_again(worker);
+	record_counted(worker, true);
 	record_retry(worker);
 	ledger_flush(worker->port);
 	return NULL;
@@ -331,6 +340,8 @@ init_limits(struct worker *worker, const struct conf *conf)
 	timer_queue_init(&worker->limits[TIME_LINGER], LINGER_MS);
 	timer_queue_init(&worker->limits[TIME_PAUSE], PAUSE_MS);
 	worker->pause.fire = on_pause_over;
+	timer_queue_init(&worker->limits[TIME_FLOOD], FLOOD_MS);
+	worker->flood.fire = on_flood_counted;
 }
 
 int

@@ -9,6 +9,7 @@
 
 #include "gate/gate.h"
 #include "plane/address.h"
+#include "plane/flood.h"
 #include "plane/plane.h"
 #include "plane/pool.h"
 #include "plane/resolve.h"
@@ -35,6 +36,7 @@ enum time_limit {
 	TIME_UPSTREAM,		/* an upstream that neither sends nor takes */
 	TIME_POOL,		/* an idle pooled connection */
 	TIME_LINGER,		/* a client to read our last words */
+	TIME_FLOOD,		/* counted refusals, before they are told */
 	TIME_PAUSE,		/* no accepting: there are no descriptors */
 	TIME_LIMITS
 };
@@ -62,6 +64,7 @@ struct plane {
 	unsigned n_workers, started;
 	int listener;
 	union address address;		/* of the listener */
+	struct flood flood;
 	atomic_uint open;		/* connections of all workers */
 	atomic_bool stopping;
 };
@@ -80,6 +83,7 @@ struct worker {
 	pthread_t thread;
 	int epoll;
 	int spare_fd;			/* given up to take and refuse a connection at EMFILE */
+	struct timer flood;		/* armed: refusals were counted */
 	struct timer pause;		/* armed: the listener is not watched */
 	struct source listener, inbox, receipts;
 	pthread_mutex_t inbox_lock;

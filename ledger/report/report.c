@@ -188,6 +188,9 @@ report_text(const struct report *report, bool colour, FILE *out)
 	text_statement("anchoring", &r->anchoring, colour, out);
 	text_statement("coverage", &r->coverage, colour, out);
 	text_statement("secrets", &secrets, colour, out);
+	if (r->counted_records > 0)
+		fprintf(out, "  %" PRIu64 " refusals of callers without a run are told by "
+		    "number, in %" PRIu64 " records\n", r->counted, r->counted_records);
 	text_streams(r, colour, out);
 	fputs(r->kind == VERIFY_BUNDLE ? "  bundle " : "  ledger ", out);
 	put_safe(report->path, out);
@@ -340,6 +343,7 @@ json_all(struct json_out *o, const struct report *report)
 	json_statement(o, "secrets", &secrets);
 	json_out_object_end(o);
 	json_out_uint(o, "dropped", r->drops);
+	json_out_uint(o, "counted_refusals", r->counted);
 	json_findings(o, r);
 	json_streams(o, r);
 	if (report->scan != NULL)

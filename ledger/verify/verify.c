@@ -198,6 +198,25 @@ tell_progress(struct pass *pass, const struct walk_batch *batch)
 	pass->options->progress(pass->options->context, pass->done, pass->load->bytes);
 }
 
+/* A refusal whose body begins with a number stands for so many of them. */
+static void
+count_told(struct verify_result *result, const struct record_line *record)
+{
+	static const char begins[] = "{\"count\":";
+	uint64_t n = 0;
+
+	if (record->body.len < sizeof(begins) || record->type.len != 7 ||
+	    memcmp(record->type.ptr, "refusal", 7) != 0 ||
+	    memcmp(record->body.ptr, begins, sizeof(begins) - 1) != 0)
+		return;
+	for (size_t i = sizeof(begins) - 1; i < record->body.len &&
+	    record->body.ptr[i] >= '0' && record->body.ptr[i] <= '9' &&
+	    n <= RECORD_SEQ_MAX / 10; i++)
+		n = n * 10 + (uint64_t)(record->body.ptr[i] - '0');
+	result->counted += n;
+	result->counted_records++;
+}
+
 static int
 on_batch(void *context, const struct walk_batch *batch)
 {
@@ -206,6 +225,9 @@ on_batch(void *context, const struct walk_batch *batch)
 	tell_progress(pass, batch);
 	check_segment(pass, batch);
 	check_end(pass, batch);
+	for (unsigned i = 0; i < batch->count; i++)
+		if (batch->lines[i].rule == NULL)
+			count_told(pass->result, &batch->lines[i].record);
 	if (pass->result->run[0] != '\0')
 		follow_run(pass, batch);
 	return chain_batch(&pass->chain, batch) != 0 || grow(pass, batch) != 0 ? -2 : 0;

@@ -89,6 +89,7 @@ struct verify_result {
 	struct verify_finding finding[VERIFY_FINDINGS_MAX];
 	unsigned findings;		/* kept */
 	uint64_t finding_count;
+	uint64_t counted, counted_records;	/* refusals told by number, in so many records */
 	uint64_t drops;			/* records declared as dropped */
 };
 
