@@ -242,7 +242,8 @@ static int
 verify(const struct args *args, const struct verify_defaults *defaults,
     const struct note_key *key, struct verify_result *result)
 {
-	struct verify_options options = { args->path, key, args->head, args->threads };
+	struct verify_options options = { .path = args->path, .key = key,
+	    .head = args->head, .threads = args->threads };
 	struct scan_result *scanned = calloc(1, sizeof(*scanned));
 	struct report report = { .path = args->path, .verify = result,
 	    .key = key != NULL ? key->name : NULL };
