@@ -17,7 +17,7 @@
 void
 tree_leaf(const void *line, size_t len, uint8_t out[TREE_HASH_LEN])
 {
-	static const uint8_t prefix = 0x00;
+	static const uint8_t prefix = TREE_LEAF_PREFIX;
 	SHA256_CTX sha;
 
 	SHA256_Init(&sha);
@@ -30,7 +30,7 @@ void
 tree_node(const uint8_t left[TREE_HASH_LEN],
     const uint8_t right[TREE_HASH_LEN], uint8_t out[TREE_HASH_LEN])
 {
-	uint8_t pair[1 + 2 * TREE_HASH_LEN] = { 0x01 };
+	uint8_t pair[1 + 2 * TREE_HASH_LEN] = { TREE_NODE_PREFIX };
 	SHA256_CTX sha;
 
 	memcpy(pair + 1, left, TREE_HASH_LEN);

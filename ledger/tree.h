@@ -21,6 +21,8 @@
 #include <stdint.h>
 
 #define TREE_HASH_LEN 32
+#define TREE_LEAF_PREFIX 0x00
+#define TREE_NODE_PREFIX 0x01
 #define TREE_LEVELS 63			/* sizes stay below 2^63 */
 #define TREE_PROOF_MAX (TREE_LEVELS + 1) /* hashes of any proof */
 #define TREE_TEXT_MAX 3072		/* bytes of any serialised frontier, and NUL */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/sha256/sha256.h"
 #include "ledger/verify/walk.h"
 
 #define BUFFER (1024 * 1024)		/* bytes of a batch */
@@ -14,10 +15,18 @@
 
 enum state { EMPTY, FILLED, DONE };
 
+/* A batch's hashes, where they can be worked out many at a time. */
+struct hashes {
+	struct sha256_job job[WALK_LINES];
+	uint8_t leaf[WALK_LINES][TREE_HASH_LEN];
+	uint8_t node[2][WALK_LINES / 2][TREE_HASH_LEN];	/* of a level, and the next */
+};
+
 /* One batch on its way: filled by the reader, worked by a thread, handed over. */
 struct slot {
 	struct walk_batch batch;
 	struct walk_line *lines;
+	struct hashes *hashes;
 	char *buf;
 	size_t have;		/* bytes in buf */
 	enum state state;
@@ -66,17 +75,36 @@ decode_prev(const char *hex, uint8_t out[TREE_HASH_LEN])
 }
 
 static void
+hash_lines(struct slot *slot)
+{
+	struct hashes *h = slot->hashes;
+	struct walk_line *line;
+	unsigned i;
+
+	for (i = 0; i < slot->batch.count; i++) {
+		line = &slot->lines[i];
+		line->leaf = h->leaf[i];
+		h->job[i] = (struct sha256_job){ line->text, line->len, h->leaf[i] };
+	}
+	sha256_jobs(TREE_LEAF_PREFIX, h->job, slot->batch.count);
+}
+
+/* Level by level: a node's message is two hashes that lie side by side. */
+static void
 fold(struct slot *slot)
 {
-	uint8_t node[WALK_LINES / 2][TREE_HASH_LEN];
-	unsigned n, i;
+	struct hashes *h = slot->hashes;
+	const uint8_t *below = h->leaf[0];
+	unsigned n, i, to = 0;
 
-	for (i = 0; i < WALK_LINES / 2; i++)
-		tree_node(slot->lines[2 * i].leaf, slot->lines[2 * i + 1].leaf, node[i]);
-	for (n = WALK_LINES / 4; n > 0; n /= 2)
+	for (n = WALK_LINES / 2; n > 0; n /= 2, to = !to) {
 		for (i = 0; i < n; i++)
-			tree_node(node[2 * i], node[2 * i + 1], node[i]);
-	memcpy(slot->batch.node, node[0], TREE_HASH_LEN);
+			h->job[i] = (struct sha256_job){ below + 2 * i * TREE_HASH_LEN,
+			    2 * TREE_HASH_LEN, h->node[to][i] };
+		sha256_jobs(TREE_NODE_PREFIX, h->job, n);
+		below = h->node[to][0];
+	}
+	memcpy(slot->batch.node, below, TREE_HASH_LEN);
 }
 
 static void
@@ -85,9 +113,9 @@ work(struct slot *slot, struct json_scan *scratch)
 	struct walk_line *line;
 	unsigned i;
 
+	hash_lines(slot);
 	for (i = 0; i < slot->batch.count; i++) {
 		line = &slot->lines[i];
-		tree_leaf(line->text, line->len, line->leaf);
 		line->rule = record_check(scratch, line->text, line->len, &line->record);
 		if (line->rule == NULL)
 			decode_prev(line->record.prev.ptr, line->prev);
@@ -301,7 +329,9 @@ slots_make(struct pool *pool, unsigned count)
 	for (i = 0; i < count; i++) {
 		pool->slots[i].buf = malloc(BUFFER);
 		pool->slots[i].lines = calloc(WALK_LINES, sizeof(struct walk_line));
-		if (pool->slots[i].buf == NULL || pool->slots[i].lines == NULL)
+		pool->slots[i].hashes = malloc(sizeof(struct hashes));
+		if (pool->slots[i].buf == NULL || pool->slots[i].lines == NULL ||
+		    pool->slots[i].hashes == NULL)
 			return -1;
 	}
 	return 0;
@@ -321,6 +351,7 @@ pool_free(struct pool *pool)
 	for (i = 0; pool->slots != NULL && i < pool->slot_count; i++) {
 		free(pool->slots[i].buf);
 		free(pool->slots[i].lines);
+		free(pool->slots[i].hashes);
 	}
 	free(pool->slots);
 	pthread_cond_destroy(&pool->filled);

@@ -22,7 +22,7 @@ struct walk_line {
 	const char *text;		/* without LF; of an overlong one, its beginning */
 	uint32_t len;
 	const char *rule;		/* NULL, or the rule that it breaks */
-	uint8_t leaf[TREE_HASH_LEN];
+	const uint8_t *leaf;		/* TREE_HASH_LEN bytes; as long as the batch */
 	uint8_t prev[TREE_HASH_LEN];	/* decoded; meant where rule is NULL */
 	struct record_line record;	/* meant where rule is NULL */
 };
