@@ -4,6 +4,7 @@
  */
 #include "conf.h"
 #include "conf_text.h"
+#include "policy/opa/opa.h"
 #include "private_file.h"
 
 #include <arpa/inet.h>
@@ -292,6 +293,38 @@ read_kv_file(struct reader *reader, const char *name, const json_t *value,
 	    0 ? &kv->ca_file : &kv->token_file);
 }
 
+/* --- policy ------------------------------------------------------------ */
+
+static int
+read_engine(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	struct conf_policy *policy = &reader->conf->policy;
+	const char *text = json_string_value(value), *wrong;
+	char rule[200];
+
+	if (text != NULL && strcmp(text, "builtin") == 0)
+		return 0;
+	if (text == NULL || strncmp(text, "opa:", 4) != 0)
+		return refuse(reader, name, "\"builtin\" or \"opa:\" and an "
+		    "address");
+	if ((wrong = opa_where_wrong(text + 4)) != NULL) {
+		snprintf(rule, sizeof(rule), "\"opa:\" and an address that %s",
+		    wrong);
+		return refuse(reader, name, rule);
+	}
+	if ((policy->opa = strdup(text + 4)) == NULL)
+		return refuse(reader, name, "kept, but there is no memory");
+	return 0;
+}
+
+static int
+read_policy_ca(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	return read_path(reader, name, value, &reader->conf->policy.ca_file);
+}
+
 /* --- the tables -------------------------------------------------------- */
 
 #define AT(field) offsetof(struct conf, field)
@@ -352,6 +385,22 @@ static const struct member vault_members[] = {
 	{ NULL, NULL, NULL }
 };
 
+static const struct member policy_members[] = {
+	{ "engine", read_engine, NULL },
+	{ "deadline_ms", read_unsigned, RANGE(policy.deadline_ms, 1, 10000) },
+	{ "ca_file", read_policy_ca, NULL },
+	{ NULL, NULL, NULL }
+};
+
+static int
+read_policy(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	return json_is_string(value) ?
+	    read_engine(reader, name, value, NULL) :
+	    read_section(reader, name, value, arg);
+}
+
 static const struct member top_members[] = {
 	{ "v", read_version, NULL },
 	{ "listen", read_listen, OFFSET(listen) },
@@ -359,6 +408,7 @@ static const struct member top_members[] = {
 	{ "workers", read_unsigned, RANGE(workers, 1, 64) },
 	{ "passphrase_file", read_passphrase_file, NULL },
 	{ "vault", read_section, vault_members },
+	{ "policy", read_policy, policy_members },
 	{ "ledger", read_section, ledger_members },
 	{ "upstream", read_section, upstream_members },
 	{ "client", read_section, client_members },
@@ -375,6 +425,7 @@ set_defaults(struct conf *conf)
 		.workers = processors < 1 ? 1 : processors > 4 ? 4 :
 		    (unsigned)processors,
 		.ledger_sync = true,
+		.policy.deadline_ms = OPA_DEADLINE_MS,
 		.checkpoint_ms = 10000,
 		.connect_ms = 10000,
 		.upstream_idle_ms = 300000,
@@ -479,6 +530,8 @@ conf_free(struct conf *conf)
 		return;
 	free(conf->passphrase_file);
 	free(conf->upstream_ca_file);
+	free(conf->policy.opa);
+	free(conf->policy.ca_file);
 	free(conf->kv.url);
 	free(conf->kv.mount);
 	free(conf->kv.prefix);

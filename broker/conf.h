@@ -15,6 +15,8 @@
  *   "ledger": {"sync": "data"|"none", "checkpoint_ms": 10000, "recorder": "process"|"thread"},
  *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
  *                "connect_ms": 10000, "idle_ms": 300000, "pool": 32},
+ *   "policy": {"engine": "builtin"|"opa:unix:/…"|"opa:https://host:port", "deadline_ms": 100, "ca_file": "/….pem"},
+ *                                   or just the engine as a string
  *   "client": {"head_ms": 30000, "idle_ms": 300000, "max_connections": 4096},
  *   "allow_unlocked_memory": false
  * }
@@ -48,12 +50,20 @@ struct conf_kv {
 	char *ca_file;		/* NULL: the system's authorities */
 };
 
+/* Who decides. */
+struct conf_policy {
+	char *opa;		/* policy/opa/opa.h's address; NULL: the evaluator */
+	char *ca_file;		/* for an https address; NULL: the system's */
+	unsigned deadline_ms;
+};
+
 struct conf {
 	struct sockaddr_in listen, api;
 	unsigned workers;
 	char *passphrase_file;
 	enum conf_store store;
 	struct conf_kv kv;
+	struct conf_policy policy;
 	bool ledger_sync, ledger_thread;
 	unsigned checkpoint_ms;
 	char *upstream_ca_file;

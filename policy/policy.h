@@ -19,6 +19,7 @@
 
 #define POLICY_DIGEST_LEN 71	/* "sha256:" and 64 lowercase hex digits */
 #define POLICY_TEXT_MAX 512	/* bytes of a reason or rule, cut at a code point */
+#define POLICY_ID_MAX 64	/* bytes of an engine's own name for a decision */
 
 struct policy_pack;	/* opaque, counted references */
 struct policy_scratch;	/* one thread's arena and limits */
@@ -113,6 +114,10 @@ struct policy_decision {
 	int64_t max_bytes;	/* of the request body */
 	int64_t cost;
 	int64_t ttl_s, uses;	/* of a grant */
+	/* Who decided, where it was not the evaluator (policy/opa/opa.h). */
+	const char *engine;	/* "opa"; NULL: the evaluator */
+	char id[POLICY_ID_MAX + 1];	/* the engine's name for it, or "" */
+	bool failed;		/* it gave no answer: a denial, but not a "no" */
 };
 
 void policy_decide(const struct policy_pack *pack,

@@ -80,6 +80,7 @@ of_gate(struct page *page, struct gate *gate)
 	head(page, "policy_reloads_total", "counter", "Reloads of the policy pack.");
 	labelled(page, "policy_reloads_total", "result", "ok", n.reloads);
 	labelled(page, "policy_reloads_total", "result", "failed", n.reloads_failed);
+	one(page, "policy_engine_failures_total", "counter", "Decisions that a policy server gave no answer to.", n.engine_failed);
 }
 
 static void

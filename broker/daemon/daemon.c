@@ -10,6 +10,7 @@
 #include "ledger/append.h"
 #include "ledger/confine.h"
 #include "plane/plane.h"
+#include "policy/opa/opa.h"
 #include "tls/ca.h"
 #include "vault/vault_choose.h"
 
@@ -39,6 +40,7 @@ struct daemon {
 	struct ledger_port *port;	/* the main thread's */
 	struct vault *vault;
 	struct ca *ca;
+	struct opa *opa;		/* NULL: the evaluator decides */
 	struct gate *gate;
 	struct plane *plane;
 	struct api *api;
@@ -155,10 +157,24 @@ open_vault(struct daemon *daemon, char *err, size_t err_len)
 }
 
 static int
+open_engine(struct daemon *daemon, char *err, size_t err_len)
+{
+	const struct conf_policy *conf = &daemon->conf->policy;
+	struct opa_options options = { .where = conf->opa,
+	    .ca_file = conf->ca_file, .deadline_ms = conf->deadline_ms };
+
+	if (conf->opa == NULL)
+		return 0;
+	daemon->opa = opa_new(&options, err, err_len);
+	return daemon->opa != NULL ? 0 : -1;
+}
+
+static int
 open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 {
 	struct gate_options options = { .vault = daemon->vault,
-	    .pack_path = pack, .pseudonym_key = keys_pseudonym(daemon->keys) };
+	    .pack_path = pack, .opa = daemon->opa,
+	    .pseudonym_key = keys_pseudonym(daemon->keys) };
 	struct rules *rules;
 	bool same;
 
@@ -194,6 +210,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	if (daemon->keys == NULL ||
 	    start_recorder(daemon, err, err_len) != 0 ||
 	    open_vault(daemon, err, err_len) != 0 ||
+	    open_engine(daemon, err, err_len) != 0 ||
 	    open_gate(daemon, pack, err, err_len) != 0)
 		return -1;
 	keys_free(daemon->keys);	/* vault, CA and gate have their copies */
@@ -309,7 +326,8 @@ confine(const struct conf *conf, char *err, size_t err_len)
 		{ "/dev/null", CONFINE_WRITE }, { "/dev/urandom", CONFINE_READ },
 		{ conf->upstream_ca_file, CONFINE_READ },
 		{ certificates, CONFINE_READ },
-		{ conf->kv.ca_file, CONFINE_READ }, { token, CONFINE_READ },
+		{ conf->kv.ca_file, CONFINE_READ },
+		{ conf->policy.ca_file, CONFINE_READ }, { token, CONFINE_READ },
 	};
 	struct confine_options options = { .paths = paths,
 	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true,
@@ -364,6 +382,10 @@ daemon_start(struct daemon *daemon, char *err, size_t err_len)
 	log_event(LOG_INFO, "started", "version %s, pid %ld, proxy on port %u, "
 	    "api on port %u, policy %s", COUNTERSIGN_VERSION, (long)getpid(),
 	    ports.proxy_port, ports.api_port, daemon->policy);
+	if (daemon->opa != NULL)
+		log_event(LOG_INFO, "engine", "OPA at %s decides, within %u ms",
+		    daemon->conf->policy.opa,
+		    daemon->conf->policy.deadline_ms);
 	return 0;
 }
 
@@ -495,6 +517,7 @@ daemon_close(struct daemon *daemon)
 		rc = -1;
 	}
 	gate_free(daemon->gate);
+	opa_free(daemon->opa);
 	ca_free(daemon->ca);
 	vault_close(daemon->vault);
 	keys_free(daemon->keys);

@@ -105,8 +105,7 @@ judge(struct gate *gate, struct gate_thread *thread, struct run *run,
 	} else if (!budget_wall_ok(run, pack)) {
 		deny(out, "budget/wall", "the run's time is over");
 	} else {
-		policy_decide(rules->pack, thread->scratch, input,
-		    &out->policy);
+		gate_judge(thread, rules, input, &out->policy);
 		out->verdict = out->policy.verdict;
 		if (out->verdict == POLICY_ALLOW && out->policy.cost > 0 &&
 		    !budget_spend(run, pack, BUDGET_COST, out->policy.cost))
@@ -125,7 +124,7 @@ word(struct gate_thread *thread, struct run *run,
 	struct words_decision what = { .decision = words[out->verdict],
 	    .rule = out->policy.rule, .reason = out->policy.reason,
 	    .kind = "action", .route = "api", .parent = &run->receipt,
-	    .peer = &action->peer,
+	    .peer = &action->peer, .judged = &out->policy,
 	    .input = record->status == 0 ? input : NULL,
 	    .tainted = holds_token(action) };
 	int len;

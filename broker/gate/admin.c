@@ -81,6 +81,7 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 		return NULL;
 	}
 	gate->vault = options->vault;
+	gate->opa = options->opa;
 	gate->pack_path = strdup(options->pack_path);
 	gate->keyed = keyed_new(options->pseudonym_key);
 	if (gate->pack_path == NULL || gate->keyed == NULL) {
@@ -424,4 +425,5 @@ gate_counts(struct gate *gate, struct gate_counts *out)
 	out->secrets_changed = atomic_load(&gate->secrets_changed);
 	out->reloads = atomic_load(&gate->reloads);
 	out->reloads_failed = atomic_load(&gate->reloads_failed);
+	out->engine_failed = atomic_load(&gate->engine_failed);
 }

@@ -27,6 +27,8 @@ struct gate_problem {
 
 /* --- life ------------------------------------------------------------ */
 
+struct opa;	/* policy/opa/opa.h */
+
 struct gate_options {
 	struct vault *vault;		/* borrowed; outlives the gate */
 	const char *pack_path;		/* directory or .tar.gz, read again at each reload */
@@ -34,6 +36,7 @@ struct gate_options {
 	 * the operator can find a person's records and nobody else can.  NULL:
 	 * random for this daemon. */
 	const uint8_t *pseudonym_key;
+	const struct opa *opa;		/* decides in the evaluator's place; borrowed; NULL */
 };
 
 /*
@@ -206,6 +209,7 @@ struct gate_counts {
 	uint64_t grants_issued, grants_refused, grants_redeemed, grants_revoked;
 	uint64_t runs_opened, runs_open;
 	uint64_t secrets_changed, reloads, reloads_failed;
+	uint64_t engine_failed;		/* decisions that OPA gave no answer to */
 };
 void gate_counts(struct gate *gate, struct gate_counts *out);
 

@@ -116,14 +116,16 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 		wish->input.target.query = (struct policy_str){ NULL, 0 };
 	snprintf(wish->name, sizeof(wish->name), "http:%s", request->method);
 	wish->input.action.name = input_text(wish->name);
-	policy_decide(wish->rules->pack, wish->thread->scratch, &wish->input,
-	    decision);
+	gate_judge(wish->thread, wish->rules, &wish->input, decision);
 	if (decision->verdict == POLICY_ALLOW)
 		return 0;
 	wish->verdict = decision->verdict == POLICY_ASK ? "ask" : "deny";
 	if (decision->verdict == POLICY_ASK)
 		return no(wish, 403, "ask/no-approver", decision->reason,
 		    "nobody can be asked yet: have the policy allow it");
+	if (decision->failed)
+		return no(wish, 503, decision->rule, decision->reason,
+		    "no grant was given; see that the policy server runs and answers in time");
 	return no(wish, 403, decision->rule[0] != '\0' ? decision->rule :
 	    "policy/deny", decision->reason,
 	    "see `countersign bind` for what the binding allows");
@@ -209,6 +211,7 @@ allow_body(struct wish *wish, char *buf, size_t cap)
 	json_out_hex(&out, "parent", wish->run->receipt.leaf, LEDGER_LEAF_LEN);
 	json_out_str(&out, "rule", wish->decision.rule);
 	json_out_str(&out, "reason", wish->decision.reason);
+	words_engine(&out, &wish->decision);
 	json_out_str(&out, "action", wish->options->action);
 	json_out_int(&out, "uses", grant->uses);
 	json_out_int(&out, "requests", atomic_load(&grant->left));
@@ -231,7 +234,8 @@ record_refusal(struct wish *wish, struct ledger_port *port, char *buf,
 		.reason = why->detail, .remedy = why->remedy,
 		.status = why->status, .kind = "grant", .route = "api",
 		.parent = &wish->run->receipt, .peer = &wish->options->peer,
-		.input = wish->grant != NULL ? &wish->input : NULL };
+		.input = wish->grant != NULL ? &wish->input : NULL,
+		.judged = &wish->decision };
 	int len = words_decision(wish->thread, wish->run, &what, buf, cap);
 
 	if (len < 0) {

@@ -5,6 +5,7 @@
 #include "gate/impl.h"
 #include "gate/input.h"
 #include "gate/words.h"
+#include "policy/opa/opa.h"
 #include "plane/redact.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct passage {
 	struct grant *grant;		/* of carried; not counted again */
 	struct allowance *allowance;	/* of run and binding, where it is limited */
 	struct policy_input input;
+	const struct policy_decision *judged;	/* by the engine; NULL: not asked */
 	bool have_input, counted;	/* counted: a request is booked */
 	int64_t cost;			/* booked */
 	const char *decision;		/* for the record: "allow", "deny", "ask" */
@@ -189,10 +191,13 @@ policy_step(struct passage *p)
 	struct gate_verdict *out = p->out;
 
 	budget_used(p->run, &p->input.budget);
-	policy_decide(out->rules->pack, p->thread->scratch, &p->input,
-	    decision);
+	gate_judge(p->thread, out->rules, &p->input, decision);
+	p->judged = decision;
 	if (decision->verdict == POLICY_ASK)
 		return ask_step(p, decision);
+	if (decision->failed)
+		return refuse(p, 503, decision->rule, decision->reason,
+		    "nothing was sent; see that the policy server runs and answers in time");
 	if (decision->verdict != POLICY_ALLOW)
 		return refuse(p, 403, decision->rule[0] != '\0' ?
 		    decision->rule : "policy/deny", decision->reason,
@@ -258,6 +263,7 @@ word(struct passage *p, bool with_input)
 		.peer = &p->request->peer,
 		.input = with_input ? &p->input : NULL,
 		.tainted = p->carried.tainted,
+		.judged = p->judged,
 	};
 
 	return words_decision(p->thread, p->run, &what, out->record,
@@ -479,8 +485,11 @@ gate_thread_new(struct gate *gate)
 		return NULL;
 	thread->gate = gate;
 	thread->scratch = policy_scratch_new();
-	if (thread->scratch == NULL) {
-		free(thread);
+	if (gate->opa != NULL)
+		thread->opa = opa_link_new(gate->opa);
+	if (thread->scratch == NULL ||
+	    (gate->opa != NULL && thread->opa == NULL)) {
+		gate_thread_free(thread);
 		return NULL;
 	}
 	return thread;
@@ -492,6 +501,7 @@ gate_thread_free(struct gate_thread *thread)
 	if (thread == NULL)
 		return;
 	policy_scratch_free(thread->scratch);
+	opa_link_free(thread->opa);
 	free(thread);
 }
 

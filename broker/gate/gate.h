@@ -137,6 +137,14 @@ bool gate_spend_bytes(struct gate *gate, struct run *run, uint64_t bytes);
 /* So many of them were not sent after all. */
 void gate_return_bytes(struct run *run, uint64_t bytes);
 
+/* How long the engine may keep a thread waiting in gate_decide: 0 for the
+ * evaluator, else the deadline; such calls do not belong on an event loop. */
+unsigned gate_may_block_ms(const struct gate *gate);
+/* The thread's next decisions were asked for at that moment (gate_now_ms): the
+ * deadline runs from there, so that waiting for a thread counts. */
+void gate_thread_until(struct gate_thread *thread, int64_t asked_ms);
+int64_t gate_now_ms(void);
+
 struct gate_thread *gate_thread_new(struct gate *gate);
 void gate_thread_free(struct gate_thread *thread);
 

@@ -46,6 +46,13 @@ struct rules {
 struct rules *rules_load(const char *path, char *err, size_t err_len);
 struct rules *rules_ref(struct rules *rules);
 
+/* --- judge.c --------------------------------------------------------- */
+
+/* Have the engine decide: the evaluator with the rules' pack, or OPA, which
+ * blocks until the thread's deadline at most. */
+void gate_judge(struct gate_thread *thread, const struct rules *rules,
+    const struct policy_input *input, struct policy_decision *out);
+
 /* --- who may present what -------------------------------------------- */
 
 enum credential_kind { CREDENTIAL_PLACEHOLDER, CREDENTIAL_GRANT };
@@ -120,6 +127,7 @@ struct gate {
 	struct vault *vault;
 	char *pack_path;
 	struct keyed *keyed;
+	const struct opa *opa;		/* NULL: the evaluator decides */
 
 	pthread_mutex_t admin;
 	pthread_rwlock_t lock;
@@ -138,11 +146,14 @@ struct gate {
 	_Atomic uint64_t decisions[3];	/* by enum policy_verdict */
 	_Atomic uint64_t grants_issued, grants_refused, grants_redeemed, grants_revoked;
 	_Atomic uint64_t runs_opened, secrets_changed, reloads, reloads_failed;
+	_Atomic uint64_t engine_failed;
 };
 
 struct gate_thread {
 	struct gate *gate;
 	struct policy_scratch *scratch;
+	struct opa_link *opa;		/* NULL: the evaluator decides */
+	int64_t until_ms;		/* clock_boot_ns / 10^6; 0: a whole deadline */
 	struct policy_decision decision;
 	struct head head;		/* of the request, without our own fields */
 	char text[HEAD_BYTES_MAX];	/* decoded parts of it */

@@ -87,6 +87,15 @@ place_out(struct json_out *out, const struct target *place)
 	json_out_object_end(out);
 }
 
+void
+words_engine(struct json_out *out, const struct policy_decision *judged)
+{
+	if (judged == NULL || judged->engine == NULL)
+		return;
+	json_out_str(out, "engine", judged->engine);
+	text_out(out, "decision_id", judged->id);
+}
+
 int
 words_decision(struct gate_thread *thread, const struct run *run,
     const struct words_decision *what, char *buf, size_t cap)
@@ -100,6 +109,7 @@ words_decision(struct gate_thread *thread, const struct run *run,
 	text_out(&out, "rule", what->rule);
 	text_out(&out, "reason", what->reason);
 	text_out(&out, "remedy", what->remedy);
+	words_engine(&out, what->judged);
 	if (what->status != 0)
 		json_out_uint(&out, "status", what->status);
 	text_out(&out, "kind", what->kind);

@@ -23,12 +23,16 @@ struct words_decision {
 	const struct policy_input *input;
 	const struct target *place;	/* where there is no input: scheme, host, port only */
 	bool tainted;			/* host and path must not be shown */
+	const struct policy_decision *judged;	/* names the engine; NULL: none was asked */
 };
 
 /* The input with its query, arguments, principal and, where tainted, its path
  * and host replaced, into thread->input.  Its length, or -1. */
 int words_input(struct gate_thread *thread, const struct run *run,
     const struct policy_input *input, bool tainted);
+
+/* "engine" and "decision_id", where the evaluator did not decide. */
+void words_engine(struct json_out *out, const struct policy_decision *judged);
 
 /* The body; -1 where it does not fit or the input is not valid UTF-8. */
 /* thread and run may be NULL where there is no input. */

@@ -68,8 +68,8 @@ exchange_end(struct exchange *exchange)
 			upstream_drop(exchange->upstream);
 		exchange->upstream = NULL;
 	}
-	if (exchange->waiting)
-		return;		/* record_take comes back here */
+	if (exchange->waiting || exchange->asked)
+		return;		/* record_take, or the decider, comes back here */
 	if (exchange->decided && exchange->verdict.allow)
 		record_outcome(exchange);
 	exchange_free(exchange);
@@ -253,6 +253,7 @@ static const struct {
 } states[] = {
 	[CONN_TLS] = { front_handshake, true },
 	[CONN_HEAD] = { run_head, false },
+	[CONN_DECIDE] = { request_asked, true },
 	[CONN_RECORD] = { request_recorded, true },
 	[CONN_UPSTREAM] = { relay_upstream, true },
 	[CONN_RELAY] = { relay_run, true },
@@ -450,6 +451,13 @@ concerned(const struct conn *conn, const char *run, const char *binding)
 	    strcmp(exchange->verdict.binding->id, binding) == 0;
 }
 
+/* Which binding a request uses that is still being decided, nobody knows yet. */
+static bool
+undecided(const struct conn *conn)
+{
+	return conn->exchange != NULL && conn->exchange->asked;
+}
+
 /* An answer that says why is not cut; what carries a secret is. */
 static bool
 only_answers(const struct conn *conn)
@@ -465,6 +473,8 @@ conn_cut(struct worker *worker, const char *run, const char *binding)
 
 	for (conn = worker->conns; conn != NULL; conn = next) {
 		next = conn->next;
+		if (undecided(conn))
+			conn->exchange->overtaken = true;
 		if (only_answers(conn) || !concerned(conn, run, binding))
 			continue;
 		if (conn->exchange != NULL)

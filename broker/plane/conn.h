@@ -5,6 +5,7 @@
 #ifndef BROKER_CONN_H
 #define BROKER_CONN_H
 
+#include "plane/decider.h"
 #include "plane/pump.h"
 #include "plane/worker.h"
 #include "plane/upstream.h"
@@ -17,6 +18,7 @@
 enum conn_state {
 	CONN_TLS,	/* handshake of an intercepted connection */
 	CONN_HEAD,	/* between requests, or within a head */
+	CONN_DECIDE,	/* a policy server is being asked */
 	CONN_RECORD,	/* allowed; the record is not durable yet */
 	CONN_UPSTREAM,	/* recorded; the upstream is not ready yet */
 	CONN_RELAY,	/* request and response on their way */
@@ -80,6 +82,8 @@ struct exchange {
 	char accept[32];	/* websocket: the answer to its key */
 
 	/* The decision. */
+	bool asked;		/* the decider has it: nothing of it may be freed */
+	bool overtaken;		/* meanwhile something was revoked */
 	bool decided;		/* verdict holds references */
 	bool waiting;		/* for a receipt */
 	bool recorded;		/* it came: durable */
@@ -116,6 +120,7 @@ struct exchange {
 	struct target target;
 	struct head head;
 	struct gate_verdict verdict;
+	struct question question;
 };
 
 /* --- conn.c ------------------------------------------------------------ */
@@ -163,6 +168,7 @@ void request_begin(struct conn *conn, struct exchange *exchange, size_t head_len
 void request_malformed(struct conn *conn, struct exchange *exchange,
     const struct head_error *error);
 void request_described(const struct exchange *exchange, struct gate_request *out);
+enum step request_asked(struct conn *conn);		/* CONN_DECIDE */
 enum step request_recorded(struct conn *conn);		/* CONN_RECORD */
 void request_dial(struct conn *conn, bool fresh);
 

@@ -1,4 +1,5 @@
 #include "plane/conn.h"
+#include "plane/decider.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -99,8 +100,11 @@ prepare(struct plane *plane, unsigned first_port, char *err, size_t err_len)
 	if (plane->tls == NULL)
 		return -1;
 	plane->resolver = resolver_new(plane->conf);
+	if (gate_may_block_ms(plane->gate) > 0)
+		plane->decider = decider_new(plane->gate);
 	plane->workers = calloc(plane->conf->workers, sizeof(*plane->workers));
-	if (plane->resolver == NULL || plane->workers == NULL) {
+	if (plane->resolver == NULL || plane->workers == NULL ||
+	    (gate_may_block_ms(plane->gate) > 0 && plane->decider == NULL)) {
 		snprintf(err, err_len, "no memory or threads for the data plane");
 		return -1;
 	}
@@ -191,6 +195,7 @@ plane_stop(struct plane *plane, unsigned grace_ms)
 			worker_join(&plane->workers[i]);
 	}
 	resolver_free(plane->resolver);
+	decider_free(plane->decider);	/* what it still says is read below */
 	for (unsigned i = 0; i < plane->n_workers; i++)
 		worker_free(&plane->workers[i]);
 	free(plane->workers);

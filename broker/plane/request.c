@@ -134,6 +134,84 @@ injectable(struct conn *conn)
 	return false;
 }
 
+/* The verdict is there: record it, then act on it. */
+static void
+go_on(struct conn *conn, enum gate_kind kind)
+{
+	struct exchange *exchange = conn->exchange;
+
+	if (!exchange->verdict.allow) {
+		respond_verdict(conn, &exchange->verdict);
+		return;
+	}
+	worker_count(conn->worker, COUNT_ALLOWED, 1);
+	conn->state = CONN_RECORD;
+	record_submit(exchange, &exchange->verdict);
+	if (kind == GATE_CONNECT || exchange->failed)
+		return;
+	keep_readable(exchange);
+	request_dial(conn, false);	/* meanwhile; the head waits for the record */
+}
+
+/* Nobody waits for the answer any more; what was decided is recorded all the
+ * same, since a grant may be spent. */
+static void
+go_nowhere(struct exchange *exchange)
+{
+	if (exchange->error == NULL)
+		exchange->error = "client_gone";
+	record_submit(exchange, &exchange->verdict);
+	if (!exchange->waiting)
+		exchange_end(exchange);
+}
+
+static void
+on_decided(struct worker *worker, struct message *message)
+{
+	struct question *question = (struct question *)message;
+	struct exchange *exchange = question->exchange;
+	struct conn *conn = exchange->conn;
+
+	exchange->asked = false;
+	exchange->decided = true;
+	worker->n_asked--;
+	if (conn == NULL) {
+		go_nowhere(exchange);
+		return;
+	}
+	go_on(conn, question->request.kind);
+	/* The gate may have decided before what a revocation changed. */
+	if (exchange->overtaken && exchange->verdict.allow) {
+		exchange->error = "revoked";
+		conn_reset(conn);
+	} else {
+		conn_run(conn);
+	}
+}
+
+static void
+ask(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+	struct question *question = &exchange->question;
+
+	question->message.run = on_decided;
+	question->worker = conn->worker;
+	question->exchange = exchange;
+	question->verdict = &exchange->verdict;
+	request_described(exchange, &question->request);
+	exchange->asked = true;
+	conn->worker->n_asked++;
+	conn->state = CONN_DECIDE;
+	decider_ask(conn->worker->plane->decider, question);
+}
+
+enum step
+request_asked(struct conn *conn)
+{
+	return STEP_WAIT;
+}
+
 static void
 decide(struct conn *conn)
 {
@@ -143,21 +221,15 @@ decide(struct conn *conn)
 
 	if (!injectable(conn))
 		return;
+	if (worker->plane->decider != NULL) {
+		ask(conn);
+		return;
+	}
 	request_described(exchange, &request);
 	gate_decide(worker->plane->gate, worker->gate_thread, &request,
 	    &exchange->verdict);
 	exchange->decided = true;
-	if (!exchange->verdict.allow) {
-		respond_verdict(conn, &exchange->verdict);
-		return;
-	}
-	worker_count(worker, COUNT_ALLOWED, 1);
-	conn->state = CONN_RECORD;
-	record_submit(exchange, &exchange->verdict);
-	if (request.kind == GATE_CONNECT || exchange->failed)
-		return;
-	keep_readable(exchange);
-	request_dial(conn, false);	/* meanwhile; the head waits for the record */
+	go_on(conn, request.kind);
 }
 
 static void

@@ -301,7 +301,7 @@ work(void *arg)
 
 	while (!atomic_load(&worker->stop_now) &&
 	    !(atomic_load(&worker->plane->stopping) && worker->conns == NULL &&
-	    worker->waiting == NULL))
+	    worker->waiting == NULL && worker->n_asked == 0))
 		turn(worker);
 	while (worker->conns != NULL)
 		conn_reset(worker->conns);

@@ -60,6 +60,7 @@ struct plane {
 	struct ledger *ledger;
 	SSL_CTX *tls;			/* towards upstreams */
 	struct resolver *resolver;
+	struct decider *decider;	/* NULL: the engine never makes us wait */
 	struct worker *workers;
 	unsigned n_workers, started;
 	int listener;
@@ -100,6 +101,7 @@ struct worker {
 	struct backlog *backlog, *backlog_last;
 	unsigned n_backlog;
 	struct exchange *waiting, *waiting_last;	/* for a receipt, in order */
+	unsigned n_asked;		/* exchanges that the decider has */
 
 	struct gate_thread *gate_thread;
 	struct pool pool;

@@ -7,6 +7,7 @@
 #define TESTS_FAKE_POLICY_H
 
 #include "ledger/json_out.h"
+#include "policy/opa/opa.h"
 #include "policy/policy.h"
 
 #include <stdatomic.h>
@@ -100,6 +101,45 @@ policy_decide(const struct policy_pack *pack, struct policy_scratch *scratch,
 	snprintf(out->reason, sizeof(out->reason), "the test allows it");
 	if (fake_decide != NULL)
 		fake_decide(input, out);
+}
+
+/* Another engine, of the same opinion; what it calls its decisions. */
+struct opa_link {
+	char nothing;
+};
+
+static struct opa_link fake_link;
+static bool fake_engine_failed;
+
+unsigned
+opa_deadline_ms(const struct opa *opa)
+{
+	return 50;
+}
+
+struct opa_link *
+opa_link_new(const struct opa *opa)
+{
+	return &fake_link;
+}
+
+void
+opa_link_free(struct opa_link *link)
+{
+}
+
+void
+opa_decide(struct opa_link *link, const struct policy_input *input,
+    unsigned left_ms, struct policy_decision *out)
+{
+	policy_decide(NULL, NULL, input, out);
+	out->engine = "opa";
+	snprintf(out->id, sizeof(out->id), "id-%u", left_ms > 0 ? 1u : 0u);
+	if (!fake_engine_failed)
+		return;
+	out->verdict = POLICY_DENY;
+	out->failed = true;
+	snprintf(out->rule, sizeof(out->rule), "engine/opa-timeout");
 }
 
 int

@@ -3,11 +3,13 @@ import re
 
 TYPES = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 KNOWN = {"type", "properties", "required", "additionalProperties", "items", "enum", "pattern", "minimum", "maximum",
-         "minLength", "maxLength", "format", "description", "$ref"}
+         "minLength", "maxLength", "format", "description", "$ref", "$schema", "title", "const"}
 
 
 def problems(schema, value, root, where="$"):
     """What is wrong with value, as a list of sentences."""
+    if schema is True:
+        return []
     if "$ref" in schema:
         target = root
         for part in schema["$ref"].removeprefix("#/").split("/"):
@@ -19,6 +21,8 @@ def problems(schema, value, root, where="$"):
     if wanted and (not isinstance(value, TYPES[wanted]) or (wanted == "integer" and isinstance(value, bool))):
         return [f"{where}: is no {wanted}"]
     out = []
+    if "const" in schema and value != schema["const"]:
+        out.append(f"{where}: is not {schema['const']!r}")
     if "enum" in schema and value not in schema["enum"]:
         out.append(f"{where}: is none of {schema['enum']}")
     if isinstance(value, str):

@@ -205,6 +205,40 @@ stores(void **state)
 }
 
 static void
+engines(void **state)
+{
+	static const char *const wrong[] = { "rego", "opa", "opa:", "opa:unix:x",
+	    "opa:ftp://a", "opa:http://opa.example.com", "opa:http://127.evil",
+	    "opa:http://localhost.example.com", "opa:https://", "opa:https://A",
+	    "opa:https://a/b", "opa:https://u@a", NULL };
+	struct conf conf;
+	char text[256];
+
+	good("{\"v\":1}", &conf);
+	assert_null(conf.policy.opa);
+	conf_free(&conf);
+	good("{\"v\":1,\"policy\":\"opa:unix:/run/opa.sock\"}", &conf);
+	assert_string_equal(conf.policy.opa, "unix:/run/opa.sock");
+	assert_int_equal(conf.policy.deadline_ms, 100);
+	conf_free(&conf);
+	good("{\"v\":1,\"policy\":{\"engine\":\"opa:https://opa.example.com:8181\","
+	    "\"deadline_ms\":20,\"ca_file\":\"/etc/ca.pem\"}}", &conf);
+	assert_string_equal(conf.policy.opa, "https://opa.example.com:8181");
+	assert_int_equal(conf.policy.deadline_ms, 20);
+	assert_string_equal(conf.policy.ca_file, "/etc/ca.pem");
+	conf_free(&conf);
+	good("{\"v\":1,\"policy\":\"opa:http://[::1]:8181\"}", &conf);
+	conf_free(&conf);
+	for (size_t i = 0; wrong[i] != NULL; i++) {
+		snprintf(text, sizeof(text), "{\"v\":1,\"policy\":\"%s\"}",
+		    wrong[i]);
+		bad(text, "policy must be");
+	}
+	bad("{\"v\":1,\"policy\":{\"deadline_ms\":0}}", "policy.deadline_ms");
+	bad("{\"v\":1,\"policy\":7}", "policy must be");
+}
+
+static void
 too_many_resolves(void **state)
 {
 	char text[8192] = "{\"v\":1,\"upstream\":{\"resolve\":[";
@@ -295,6 +329,7 @@ main(void)
 		cmocka_unit_test(listen_addresses),
 		cmocka_unit_test(resolve_entries),
 		cmocka_unit_test(stores),
+		cmocka_unit_test(engines),
 		cmocka_unit_test(too_many_resolves),
 		cmocka_unit_test(file_that_others_write),
 		cmocka_unit_test(home),

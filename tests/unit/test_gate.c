@@ -64,12 +64,14 @@ static const struct gate_run_options plain_run = {
 	.principal = "alice@example.com", .agent_name = "tester", .pid = -1, .uid = -1,
 	.limits = { -1, -1, -1, -1 } };
 
+static const struct opa *fake_opa;	/* of the next gate */
+
 static void
 begin(struct scene *scene, const char *data)
 {
 	uint32_t version;
 	struct vault_error error;
-	struct gate_options options = { .pack_path = "unused" };
+	struct gate_options options = { .pack_path = "unused", .opa = fake_opa };
 	struct rules *rules;
 	char err[256];
 
@@ -740,6 +742,55 @@ test_ask(void **state)
 	end(&s);
 }
 
+/* --- another engine --------------------------------------------------- */
+
+/* With a policy server; the fake one never looks at where it is. */
+static void
+test_engine(void **state)
+{
+	struct gate_run_info info;
+	struct scene s;
+
+	begin(&s, DATA(""));
+	ask(&s, "GET", "https://api.example.com/", "");
+	allowed(NULL);
+	assert_null(strstr(verdict.record, "\"engine\""));
+	assert_int_equal(gate_may_block_ms(s.gate), 0);
+	gate_verdict_release(&verdict);
+	end(&s);
+
+	fake_opa = (const struct opa *)&s;
+	begin(&s, DATA(""));
+	fake_opa = NULL;
+	assert_int_equal(gate_may_block_ms(s.gate), 50);
+	ask(&s, "GET", "https://api.example.com/", "");
+	allowed(NULL);
+	assert_non_null(strstr(verdict.record,
+	    "\"engine\":\"opa\",\"decision_id\":\"id-1\""));
+
+	/* What waited longer than the deadline is not asked any more. */
+	gate_thread_until(s.thread, gate_now_ms() - 51);
+	ask(&s, "GET", "https://api.example.com/", "");
+	assert_non_null(strstr(verdict.record, "\"decision_id\":\"id-0\""));
+
+	/* No answer is a refusal that uses nothing. */
+	fake_engine_failed = true;
+	ask(&s, "GET", "https://api.example.com/", "");
+	fake_engine_failed = false;
+	refused(503, "engine/opa-timeout");
+	run_info(s.run, &info);
+	assert_int_equal(info.used.requests, 2);
+
+	/* A refusal before the engine was asked does not speak of it. */
+	gate_verdict_release(&verdict);
+	ask_with(&s, s.thread, NULL, NULL, "GET", "https://api.example.com/",
+	    "", &verdict);
+	refused(407, "run/unknown");
+	assert_null(strstr(verdict.record, "\"engine\""));
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
 /* --- grants ---------------------------------------------------------- */
 
 static char grant_token[GATE_TOKEN_MAX];
@@ -1272,6 +1323,7 @@ main(void)
 		cmocka_unit_test(test_rotate_and_revoke),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_action),
+		cmocka_unit_test(test_engine),
 		cmocka_unit_test(test_refuse_malformed),
 		cmocka_unit_test(test_connect),
 	};
