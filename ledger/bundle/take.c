@@ -271,10 +271,12 @@ bundle_take(struct bundle *b)
 	/* the short way; what it is built on may be damaged, so that the long
 	 * one has the last word */
 	if (segment > 0 && tree_before(&b->load, segment, &b->tree) == 0) {
-		if (take_from(b, segment) != 0)
-			return -1;
-		if (is_signed(b))
+		const int taken = take_from(b, segment);
+
+		if (taken == 0 && is_signed(b))
 			return put_records(b);
+		if (taken != 0 && b->records != NULL)
+			return -1;	/* nothing that lies before would change that */
 		forget(b);
 	}
 	tree_frontier_init(&b->tree);

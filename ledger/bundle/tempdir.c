@@ -16,8 +16,9 @@ static int
 sweep(int fd, bool erase, unsigned depth)
 {
 	struct dirent *entry;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3), sub, bad;
-	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	/* no duplicate, which would go on where a reading before had ended */
+	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), sub, bad;
+	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
 
 	bad = dir == NULL || depth > EVIDENCE_DEPTH_MAX;
 	while (!bad && (entry = readdir(dir)) != NULL) {
@@ -34,8 +35,8 @@ sweep(int fd, bool erase, unsigned depth)
 	}
 	if (dir != NULL)
 		closedir(dir);
-	else if (copy >= 0)
-		close(copy);
+	else if (again >= 0)
+		close(again);
 	return bad || (!erase && fsync(fd) != 0) ? -1 : 0;
 }
 

@@ -1,6 +1,7 @@
 /*
- * What verification and scan found, for people (plain text, colour only where
- * asked for) and for machines (one JSON object, versioned).
+ * What verification and scan found: for people as plain text (colour only where
+ * asked for) and as one page of HTML (html.h); for machines as one JSON object
+ * (verdict.schema.json) and as SARIF 2.1.0 for tools that collect findings.
  */
 #ifndef LEDGER_REPORT_H
 #define LEDGER_REPORT_H
@@ -15,6 +16,7 @@
 
 struct report {
 	const char *path;		/* what was verified, as given */
+	const char *dir;		/* where its files are: path, or what it was unpacked to */
 	const char *key;		/* name of the pinned key, or NULL */
 	const struct verify_result *verify;
 	const struct scan_result *scan;	/* NULL: not scanned */
@@ -24,8 +26,25 @@ struct report {
 /* 0 complete, 1 a gap or a secret found, 2 not established or not scanned in full. */
 int report_status(const struct report *report);
 
+/* What stands apart, of the whole and of each stream. */
+enum report_statement {
+	REPORT_INTEGRITY, REPORT_COMPLETENESS, REPORT_ANCHORING, REPORT_COVERAGE,
+	REPORT_SECRETS, REPORT_STATEMENTS
+};
+const char *report_statement_name(enum report_statement which);
+
+void report_whole(const struct report *report,
+    struct verify_statement out[REPORT_STATEMENTS]);
+
+/* Secrets found in each stream's records; -1: cannot be told.  streams of
+ * them, to be freed; NULL where memory lacks. */
+int64_t *report_stream_secrets(const struct report *report);
+void report_stream(const struct report *report, unsigned stream, int64_t secrets,
+    struct verify_statement out[REPORT_STATEMENTS]);
+
 /* 0, or -1 where the stream has an error. */
 int report_text(const struct report *report, bool colour, FILE *out);
 int report_json(const struct report *report, FILE *out);
+int report_sarif(const struct report *report, FILE *out);
 
 #endif

@@ -5,27 +5,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
+#include "ledger/bundle/archive.h"
+#include "ledger/report/progress.h"
 #include "ledger/report/report.h"
+#include "ledger/verify/load.h"
 #include "ledger/verify/verify_main.h"
 
 enum { EXIT_USAGE_OR_IO = 3 };
 
 struct args {
-	const char *path, *key, *head, *save_head;
-	bool json, scan, colour;
+	const char *path, *key, *head, *save_head, *sarif;
+	const char *dir;	/* where the files are: path, or what it was unpacked to */
+	bool json, scan, colour, quiet;
 	unsigned threads;
 };
 
 static const char help[] =
 "Usage: %s [OPTION]... %s\n"
 "\n"
-"Verify the evidence in DIR: one run's bundle, or a whole ledger (also while it\n"
-"is being written).  Offline; nothing is changed.\n"
+"Verify evidence: one run's bundle (a directory, or FILE.tar.zst), or a whole\n"
+"ledger (also while it is being written).  Offline; nothing is changed.\n"
 "\n"
 "  -k, --key=KEY        the log's public key: a file that holds its vkey, or the\n"
 "                       vkey itself%s%s\n"
@@ -34,6 +39,9 @@ static const char help[] =
 "      --save-head=FILE save this checkpoint, if it is good, for the next time\n"
 "      --no-scan        do not look for secrets in the files\n"
 "  -j, --json           one JSON object instead of text\n"
+"      --sarif=FILE     also write the findings as SARIF 2.1.0 (- for standard\n"
+"                       output, instead of text)\n"
+"      --no-progress    no bar on standard error, also on a terminal\n"
 "      --threads=N      threads to hash with (default: processors, at most 4)\n"
 "      --color=WHEN     always, never, auto (default: on a terminal)\n"
 "  -h, --help\n"
@@ -42,7 +50,7 @@ static const char help[] =
 "Exit status: 0 complete; 1 a gap, something altered, or a secret found; 2 not\n"
 "established (say: no key given, not sealed, still open); 3 usage or I/O error.\n"
 "\n"
-"Without a key that you have from somewhere else than from DIR, nothing is\n"
+"Without a key that you have from somewhere else than the evidence, nothing is\n"
 "established.\n";
 
 static int
@@ -56,7 +64,7 @@ static void
 print_help(const struct verify_defaults *defaults)
 {
 	printf(help, defaults->program, defaults->path != NULL || defaults->no_path != NULL ?
-	    "[DIR]" : "DIR",
+	    "[BUNDLE|LEDGER]" : "BUNDLE|LEDGER",
 	    defaults->key != NULL ? " (default: " : "",
 	    defaults->key != NULL ? "this home's ledger/log.vkey)" : "");
 }
@@ -75,7 +83,7 @@ static int
 parse(int argc, char **argv, const struct verify_defaults *defaults,
     struct args *args)
 {
-	enum { HEAD = 256, SAVE_HEAD, NO_SCAN, THREADS, COLOR };
+	enum { HEAD = 256, SAVE_HEAD, NO_SCAN, THREADS, COLOR, SARIF, NO_PROGRESS };
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
 		{ "head", required_argument, NULL, HEAD },
@@ -84,6 +92,8 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		{ "json", no_argument, NULL, 'j' },
 		{ "threads", required_argument, NULL, THREADS },
 		{ "color", required_argument, NULL, COLOR },
+		{ "sarif", required_argument, NULL, SARIF },
+		{ "no-progress", no_argument, NULL, NO_PROGRESS },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 }
@@ -120,6 +130,12 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		case COLOR:
 			args->colour = colour_wanted(optarg);
 			break;
+		case SARIF:
+			args->sarif = optarg;
+			break;
+		case NO_PROGRESS:
+			args->quiet = true;
+			break;
 		case 'h':
 			print_help(defaults);
 			return 0;
@@ -131,7 +147,7 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		}
 	}
 	if (argc - optind > 1) {
-		fprintf(stderr, "%s: one directory at a time\n", defaults->program);
+		fprintf(stderr, "%s: one bundle or ledger at a time\n", defaults->program);
 		return usage(defaults);
 	}
 	args->path = optind < argc ? argv[optind] : defaults->path;
@@ -140,7 +156,7 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		return defaults->no_path_status;
 	}
 	if (args->path == NULL) {
-		fprintf(stderr, "%s: which directory?\n", defaults->program);
+		fprintf(stderr, "%s: which bundle or ledger?\n", defaults->program);
 		return usage(defaults);
 	}
 	return -1;
@@ -194,7 +210,7 @@ save_head(const struct args *args, const struct verify_result *result)
 	size_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", args->path,
+	snprintf(path, sizeof(path), "%s/%s", args->dir,
 	    result->kind == VERIFY_BUNDLE ? "ledger/checkpoint" : "checkpoint");
 	snprintf(temp, sizeof(temp), "%s.new", args->save_head);
 	if ((from = fopen(path, "re")) == NULL)
@@ -233,33 +249,117 @@ scan(const struct args *args, const struct verify_defaults *defaults,
 	    defaults->secrets(defaults->context, scanner, err, err_len) != 0)
 		fprintf(stderr, "%s: scanning by formats alone: %s\n",
 		    defaults->program, err);
-	status = scanner_scan(scanner, args->path, result, err, err_len);
+	status = scanner_scan(scanner, args->dir, result, err, err_len);
 	scanner_free(scanner);
 	return status;
 }
 
+/* Written whole or not at all. */
 static int
-verify(const struct args *args, const struct verify_defaults *defaults,
+write_file(const struct report *report, const char *path,
+    int (*write_report)(const struct report *, FILE *), char *err, size_t err_len)
+{
+	char temp[4096];
+	int n = snprintf(temp, sizeof(temp), "%s.XXXXXX", path), fd = -1;
+	FILE *out = NULL;
+	bool bad;
+
+	if (n > 0 && (size_t)n < sizeof(temp))
+		fd = mkostemp(temp, O_CLOEXEC);
+	if (fd >= 0)
+		out = fdopen(fd, "w");
+	bad = out == NULL || write_report(report, out) != 0 || fflush(out) != 0 ||
+	    fchmod(fd, 0644) != 0;
+	if (bad)
+		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
+	if (out != NULL ? fclose(out) != 0 : fd >= 0 && close(fd) != 0)
+		bad = true;
+	if (!bad && rename(temp, path) == 0)
+		return 0;
+	if (!bad)
+		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
+	if (fd >= 0)
+		unlink(temp);
+	return -1;
+}
+
+static int
+write_reports(const struct args *args, const struct report *report, char *err,
+    size_t err_len)
+{
+	const bool to_stdout = args->sarif != NULL && strcmp(args->sarif, "-") == 0;
+
+	if (args->sarif != NULL && !to_stdout &&
+	    write_file(report, args->sarif, report_sarif, err, err_len) != 0)
+		return -1;
+	snprintf(err, err_len, "cannot write the report");
+	return (to_stdout ? report_sarif(report, stdout) :
+	    args->json ? report_json(report, stdout) :
+	    report_text(report, args->colour, stdout)) != 0 || fflush(stdout) != 0 ? -1 : 0;
+}
+
+/* What cannot be unpacked was altered, or never was a bundle's file. */
+static void
+judge_archive(struct verify_result *result, const char *why)
+{
+	memset(result, 0, sizeof(*result));
+	result->kind = VERIFY_BUNDLE;
+	verify_find(result, VERIFY_GAP, "archive", "%s", why);
+	result->integrity = (struct verify_statement){ VERIFY_GAP,
+	    "the bundle's file is damaged, or not in the form of one" };
+	result->completeness = result->anchoring = result->coverage =
+	    (struct verify_statement){ VERIFY_NOT_ESTABLISHED, "it could not be read" };
+}
+
+static int
+verify_files(const struct args *args, const struct verify_defaults *defaults,
+    const struct note_key *key, struct report *report, struct scan_result *scanned,
+    struct verify_result *result, char *err, size_t err_len)
+{
+	struct progress progress;
+	struct verify_options options = { .path = args->dir, .key = key, .head = args->head,
+	    .threads = args->threads, .progress = progress_step, .context = &progress };
+	int status;
+
+	progress_begin(&progress, !args->quiet && isatty(STDERR_FILENO), "verifying");
+	status = verify_run(&options, result, err, err_len);
+	progress_end(&progress);
+	if (status != 0 || !args->scan)
+		return status;
+	report->scan = scanned;
+	return scan(args, defaults, scanned, err, err_len);
+}
+
+static int
+verify(struct args *args, const struct verify_defaults *defaults,
     const struct note_key *key, struct verify_result *result)
 {
-	struct verify_options options = { .path = args->path, .key = key,
-	    .head = args->head, .threads = args->threads };
+	struct tempdir unpacked = { .dirfd = -1 };
 	struct scan_result *scanned = calloc(1, sizeof(*scanned));
 	struct report report = { .path = args->path, .verify = result,
 	    .key = key != NULL ? key->name : NULL };
+	enum archive_status archive = ARCHIVE_GOOD;
 	char err[512] = "out of memory";
 	double began = now();
 	int status = EXIT_USAGE_OR_IO;
 
-	if (scanned == NULL || verify_run(&options, result, err, sizeof(err)) != 0)
+	if (scanned == NULL)
 		goto out;
-	if (args->scan && scan(args, defaults, scanned, err, sizeof(err)) != 0)
+	args->dir = args->path;
+	if (archive_is(args->path)) {
+		archive = archive_unpack(args->path, &unpacked, err, sizeof(err));
+		args->dir = unpacked.path;
+	}
+	if (archive == ARCHIVE_TROUBLE)
 		goto out;
-	report.scan = args->scan ? scanned : NULL;
+	if (archive == ARCHIVE_BAD)
+		judge_archive(result, err);
+	else if (verify_files(args, defaults, key, &report, scanned, result, err,
+	    sizeof(err)) != 0)
+		goto out;
+	report.dir = args->dir;
 	report.seconds = now() - began;
-	snprintf(err, sizeof(err), "cannot write the report");
-	if ((args->json ? report_json(&report, stdout) :
-	    report_text(&report, args->colour, stdout)) != 0 || fflush(stdout) != 0)
+	if (write_reports(args, &report, err, sizeof(err)) != 0)
 		goto out;
 	status = report_status(&report);
 	if (args->save_head != NULL && result->integrity.verdict == VERIFY_COMPLETE &&
@@ -270,6 +370,7 @@ verify(const struct args *args, const struct verify_defaults *defaults,
 out:
 	if (status == EXIT_USAGE_OR_IO)
 		fprintf(stderr, "%s: %s\n", defaults->program, err);
+	tempdir_remove(&unpacked);
 	free(scanned);
 	return status;
 }

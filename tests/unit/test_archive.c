@@ -255,6 +255,33 @@ killed_while_unpacked(void **state)
 	close(ready[0]);
 }
 
+/* What could not be put in place after all is removed, though it was synced. */
+static void
+removed_after_syncing(void **state)
+{
+	struct bundle_options options = { .ledger = ledger, .run = "run_b",
+	    .packs = &pack, .pack_count = 1 };
+	char dir[TEMPDIR_PATH_MAX], out[TEMPDIR_PATH_MAX + 8];
+	struct tempdir unpacked;
+	struct stat st;
+
+	assert_int_equal(archive_unpack(file, &unpacked, err, sizeof(err)), ARCHIVE_GOOD);
+	assert_int_equal(tempdir_sync_below(unpacked.dirfd), 0);
+	assert_int_equal(tempdir_sync_below(unpacked.dirfd), 0);
+	assert_int_equal(tempdir_erase_below(unpacked.dirfd), 0);
+	snprintf(dir, sizeof(dir), "%s", unpacked.path);
+	assert_int_equal(rmdir(dir), 0);
+	tempdir_remove(&unpacked);
+	/* a name that is refused leaves nothing in its directory */
+	snprintf(dir, sizeof(dir), "%s/long", base);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	snprintf(out, sizeof(out), "%s/", dir);
+	options.out = out;
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+	assert_int_equal(lstat(dir, &st), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void
 headers(void **state)
 {
@@ -668,6 +695,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(killed_while_unpacked),
+		cmocka_unit_test(removed_after_syncing),
 		cmocka_unit_test(headers),
 		cmocka_unit_test(proportional),
 		cmocka_unit_test(other_kinds),

@@ -1,0 +1,188 @@
+#include <stdlib.h>
+
+#include "ledger/json_out.h"
+#include "ledger/report/report.h"
+#include "ledger/scan/formats.h"
+
+#define JSON_ROOM (16 * 1024 * 1024)	/* all streams and findings fit */
+
+static void
+json_statement(struct json_out *o, const char *name,
+    const struct verify_statement *s)
+{
+	json_out_object(o, name);
+	json_out_str(o, "verdict", verify_verdict_word(s->verdict));
+	json_out_str(o, "text", s->text);
+	json_out_object_end(o);
+}
+
+static void
+json_findings(struct json_out *o, const struct verify_result *r)
+{
+	const struct verify_finding *f;
+	unsigned i;
+
+	json_out_array(o, "findings");
+	for (i = 0; i < r->findings; i++) {
+		f = &r->finding[i];
+		json_out_object(o, NULL);
+		json_out_str(o, "verdict", verify_verdict_word(f->verdict));
+		json_out_str(o, "code", f->code);
+		if (f->has_index) {
+			json_out_uint(o, "index", f->index);
+			json_out_uint(o, "count", f->count);
+		}
+		if (f->stream[0] != '\0')
+			json_out_str(o, "stream", f->stream);
+		if (f->has_seq)
+			json_out_uint(o, "seq", f->seq);
+		if (f->type[0] != '\0')
+			json_out_str(o, "type", f->type);
+		if (f->line != 0) {
+			json_out_str(o, "file", f->file);
+			json_out_uint(o, "line", f->line);
+		}
+		json_out_str(o, "what", f->what);
+		json_out_object_end(o);
+	}
+	json_out_array_end(o);
+	json_out_uint(o, "finding_count", r->finding_count);
+}
+
+static void
+json_statements(struct json_out *o, const struct verify_statement s[REPORT_STATEMENTS])
+{
+	int i;
+
+	json_out_object(o, "statements");
+	for (i = 0; i < REPORT_STATEMENTS; i++)
+		json_statement(o, report_statement_name(i), &s[i]);
+	json_out_object_end(o);
+}
+
+static void
+json_stream(struct json_out *o, const struct report *report, unsigned i, int64_t secrets)
+{
+	const struct verify_stream *s = &report->verify->stream[i];
+	struct verify_statement statements[REPORT_STATEMENTS];
+
+	report_stream(report, i, secrets, statements);
+	json_out_object(o, NULL);
+	json_out_str(o, "name", s->name);
+	json_out_str(o, "verdict", verify_verdict_word(s->verdict));
+	if (s->why[0] != '\0')
+		json_out_str(o, "why", s->why);
+	json_out_uint(o, "first_seq", s->first_seq);
+	json_out_uint(o, "last_seq", s->last_seq);
+	json_out_uint(o, "first_index", s->first_index);
+	json_out_uint(o, "last_index", s->last_index);
+	json_out_uint(o, "records", s->records);
+	json_out_uint(o, "dropped", s->dropped);
+	json_statements(o, statements);
+	json_out_object_end(o);
+}
+
+static void
+json_streams(struct json_out *o, const struct report *report)
+{
+	int64_t *secrets = report_stream_secrets(report);
+	unsigned i;
+
+	json_out_array(o, "streams");
+	for (i = 0; i < report->verify->streams; i++)
+		json_stream(o, report, i, secrets != NULL ? secrets[i] : -1);
+	json_out_array_end(o);
+	free(secrets);
+}
+
+static void
+json_scan(struct json_out *o, const struct scan_result *scan)
+{
+	static const char *const words[] = { "clean", "found", "incomplete" };
+	static const char *const levels[] = { "low", "medium", "high" };
+	const struct scan_finding *f;
+	unsigned i;
+
+	json_out_object(o, "scan");
+	json_out_str(o, "verdict", words[scan->verdict]);
+	json_out_str(o, "table", SCAN_TABLE_VERSION);
+	json_out_uint(o, "formats", scan_formats_count());
+	json_out_uint(o, "known_secrets", scan->secrets);
+	json_out_uint(o, "short_secrets", scan->short_secrets);
+	json_out_uint(o, "files", scan->files);
+	json_out_uint(o, "bytes", scan->bytes);
+	json_out_uint(o, "found", scan->finding_count);
+	json_out_uint(o, "advisory", scan->advisory_count);
+	if (scan->incomplete[0] != '\0')
+		json_out_str(o, "incomplete", scan->incomplete);
+	json_out_array(o, "findings");
+	for (i = 0; i < scan->findings; i++) {
+		f = &scan->finding[i];
+		json_out_object(o, NULL);
+		json_out_str(o, "path", f->path);
+		json_out_uint(o, "line", f->line);
+		json_out_uint(o, "offset", f->offset);
+		json_out_uint(o, "length", f->len);
+		json_out_str(o, f->known ? "secret" : "format", f->what);
+		json_out_str(o, "form", f->form);
+		json_out_str(o, "confidence", levels[f->confidence]);
+		json_out_object_end(o);
+	}
+	json_out_array_end(o);
+	json_out_object_end(o);
+}
+
+static void
+json_all(struct json_out *o, const struct report *report)
+{
+	const struct verify_result *r = report->verify;
+	struct verify_statement whole[REPORT_STATEMENTS];
+
+	json_out_object(o, NULL);
+	json_out_uint(o, "v", REPORT_VERSION);
+	json_out_str(o, "tool", "countersign-verify " COUNTERSIGN_VERSION);
+	json_out_str(o, "path", report->path);
+	json_out_str(o, "kind", r->kind == VERIFY_BUNDLE ? "bundle" : "ledger");
+	json_out_str(o, "origin", r->origin);
+	if (r->run[0] != '\0')
+		json_out_str(o, "run", r->run);
+	if (report->key != NULL)
+		json_out_str(o, "pinned_key", report->key);
+	else
+		json_out_null(o, "pinned_key");
+	json_out_uint(o, "first", r->first);
+	json_out_uint(o, "size", r->size);
+	json_out_uint(o, "sealed", r->sealed);
+	json_out_str(o, "root", r->root);
+	json_out_uint(o, "bytes", r->bytes);
+	json_out_str(o, "verdict", verify_verdict_word(r->verdict));
+	json_out_int(o, "status", report_status(report));
+	report_whole(report, whole);
+	json_statements(o, whole);
+	json_out_uint(o, "dropped", r->drops);
+	json_out_uint(o, "counted_refusals", r->counted);
+	json_findings(o, r);
+	json_streams(o, report);
+	if (report->scan != NULL)
+		json_scan(o, report->scan);
+	json_out_object_end(o);
+}
+
+int
+report_json(const struct report *report, FILE *out)
+{
+	struct json_out o;
+	char *buf = malloc(JSON_ROOM);
+	int len = -1;
+
+	if (buf == NULL)
+		return -1;
+	json_out_begin(&o, buf, JSON_ROOM);
+	json_all(&o, report);
+	if ((len = json_out_end(&o)) > 0) {
+		fwrite(buf, 1, (size_t)len, out);
+		putc('\n', out);
+	}
+	free(buf);
+	return len < 0 || ferror(out) ? -1 : 0;
+}

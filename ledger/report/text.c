@@ -1,0 +1,159 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "ledger/report/report.h"
+
+#define STREAMS_SHOWN 20
+
+static const char *
+said(enum verify_verdict verdict)
+{
+	return verdict == VERIFY_NOT_ESTABLISHED ? "not established" :
+	    verify_verdict_word(verdict);
+}
+
+static const char *
+paint(bool colour, enum verify_verdict verdict)
+{
+	static const char *const codes[] = { "\033[32m", "\033[1;31m", "\033[33m" };
+
+	return colour ? codes[verdict] : "";
+}
+
+static const char *
+plain(bool colour)
+{
+	return colour ? "\033[0m" : "";
+}
+
+/* Names and reasons may hold bytes of hostile files: no terminal controls. */
+static void
+put_safe(const char *text, FILE *out)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	for (; *p != '\0'; p++) {
+		if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			p++;
+		else if (*p >= 0x20 && *p != 0x7f) {
+			putc(*p, out);
+			continue;
+		}
+		putc('?', out);
+	}
+}
+
+/* "record 57 (stream broker, seq 57, use), line 46 of ledger/records.jsonl" */
+static void
+text_place(const struct verify_finding *f, FILE *out)
+{
+	const char *before = "";
+
+	if (f->has_index && f->count > 1)
+		fprintf(out, "records %" PRIu64 " to %" PRIu64, f->index,
+		    f->index + f->count - 1);
+	else if (f->has_index)
+		fprintf(out, "record %" PRIu64, f->index);
+	if (f->stream[0] != '\0' && f->has_seq)
+		fprintf(out, " (stream %s, seq %" PRIu64 "%s%s)", f->stream, f->seq,
+		    f->type[0] != '\0' ? ", " : "", f->type);
+	if (f->has_index)
+		before = ", ";
+	if (f->line != 0)
+		fprintf(out, "%sline %" PRIu64 " of %s", before, f->line, f->file);
+	if (f->has_index || f->line != 0)
+		fputs(": ", out);
+}
+
+static void
+text_findings(const struct verify_result *r, bool colour, FILE *out)
+{
+	unsigned i;
+
+	for (i = 0; i < r->findings; i++) {
+		fprintf(out, "  %s%s%s: ", paint(colour, r->finding[i].verdict),
+		    r->finding[i].code, plain(colour));
+		text_place(&r->finding[i], out);
+		put_safe(r->finding[i].what, out);
+		putc('\n', out);
+	}
+	if (r->finding_count > r->findings)
+		fprintf(out, "  and %" PRIu64 " more\n", r->finding_count - r->findings);
+}
+
+static void
+text_secrets(const struct scan_result *scan, bool colour, FILE *out)
+{
+	const struct scan_finding *f;
+	unsigned i;
+
+	for (i = 0; scan != NULL && i < scan->findings; i++) {
+		f = &scan->finding[i];
+		fprintf(out, "  %ssecret%s: ", paint(colour, f->confidence == SCAN_LOW ?
+		    VERIFY_NOT_ESTABLISHED : VERIFY_GAP), plain(colour));
+		put_safe(f->path, out);
+		fprintf(out, ", line %" PRIu64 ", byte %" PRIu64 ": ", f->line, f->offset);
+		put_safe(f->what, out);
+		fprintf(out, f->known ? " (a known secret, %s)\n" : " (%s%s)\n", f->form,
+		    f->confidence == SCAN_LOW ? ", advisory" : "");
+	}
+	if (scan != NULL && scan->finding_count + scan->advisory_count > scan->findings)
+		fprintf(out, "  and %" PRIu64 " more\n", scan->finding_count +
+		    scan->advisory_count - scan->findings);
+}
+
+static void
+text_statement(const char *name, const struct verify_statement *s, bool colour,
+    FILE *out)
+{
+	fprintf(out, "  %-13s %s%-16s%s", name, paint(colour, s->verdict),
+	    said(s->verdict), plain(colour));
+	put_safe(s->text, out);
+	putc('\n', out);
+}
+
+static void
+text_streams(const struct verify_result *r, bool colour, FILE *out)
+{
+	const struct verify_stream *s;
+	unsigned i;
+
+	for (i = 0; i < r->streams && i < STREAMS_SHOWN; i++) {
+		s = &r->stream[i];
+		fprintf(out, "  stream %s: seq %" PRIu64 " to %" PRIu64 ", %" PRIu64
+		    " records: %s%s%s%s%s\n", s->name, s->first_seq, s->last_seq,
+		    s->records, paint(colour, s->verdict), said(s->verdict),
+		    plain(colour), s->why[0] != '\0' ? ": " : "", s->why);
+	}
+	if (r->streams > STREAMS_SHOWN)
+		fprintf(out, "  and %u more streams\n", r->streams - STREAMS_SHOWN);
+}
+
+int
+report_text(const struct report *report, bool colour, FILE *out)
+{
+	const struct verify_result *r = report->verify;
+	struct verify_statement whole[REPORT_STATEMENTS];
+	int i;
+
+	fprintf(out, "verdict: %s%s%s\n", paint(colour, r->verdict), said(r->verdict),
+	    plain(colour));
+	text_findings(r, colour, out);
+	text_secrets(report->scan, colour, out);
+	report_whole(report, whole);
+	for (i = 0; i < REPORT_STATEMENTS; i++)
+		text_statement(report_statement_name(i), &whole[i], colour, out);
+	if (r->counted_records > 0)
+		fprintf(out, "  %" PRIu64 " refusals of callers without a run are told by "
+		    "number, in %" PRIu64 " records\n", r->counted, r->counted_records);
+	text_streams(r, colour, out);
+	fputs(r->kind == VERIFY_BUNDLE ? "  bundle " : "  ledger ", out);
+	put_safe(report->path, out);
+	if (r->run[0] != '\0')
+		fprintf(out, " of run %s", r->run);
+	fputs(", origin ", out);
+	put_safe(r->origin, out);
+	fprintf(out, ", records %" PRIu64 " to %" PRIu64 ", signed up to %" PRIu64
+	    " (%.2f s)\n", r->first, r->size, r->sealed, report->seconds);
+	return ferror(out) ? -1 : 0;
+}
