@@ -164,8 +164,9 @@ tie(struct api_call *call, struct run *run)
 	if (info.pid <= 0 || api_watch_add(call->api->watch, run, info.pid,
 	    info.start_time) == 0)
 		return true;
-	(void)gate_run_end(call->api->options.gate, call->lane->port, run,
-	    "opener not watched", &summary, &why);
+	(void)gate_run_close(call->api->options.gate, call->lane->port, run,
+	    &(struct gate_closer){ "broker", "opener not watched", { -1, -1, 0 } },
+	    &summary, &why);
 	api_refuse(call, 503, "api/memory", "out of memory", "try again");
 	return false;
 }
@@ -229,12 +230,13 @@ described(struct run *run)
 	run_info(run, &info);
 	text_set(agent, "name", info.agent_name);
 	text_set(agent, "version", info.agent_version);
-	json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}",
+	json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o}",
 	    "id", info.id, "state", info.open ? "open" : "closed", "opened",
 	    api_time(info.opened_s), "agent", agent, "used",
 	    budget(&info.used), "budget", budget(&info.limits), "allowed",
 	    (json_int_t)info.allowed, "refused", (json_int_t)info.refused,
-	    "redacted", (json_int_t)info.redacted, "receipt",
+	    "failed", (json_int_t)info.failed, "redacted",
+	    (json_int_t)info.redacted, "receipt",
 	    api_receipt(&info.receipt));
 	if (json == NULL)
 		return NULL;
@@ -300,13 +302,16 @@ void
 api_run_close(struct api_call *call)
 {
 	struct run *run = api_run_named(call);
+	struct gate_closer closer = { .peer = call->peer };
 	struct gate_run_summary summary;
 	struct gate_problem why;
 
 	if (run == NULL)
 		return;
+	closer.by = call->operator ? "operator" :
+	    gate_closer_of(run, &call->peer);
 	if (gate_run_close(call->api->options.gate, call->lane->port, run,
-	    &summary, &why) == -1)
+	    &closer, &summary, &why) == -1)
 		api_refuse_problem(call, &why);
 	else
 		api_answer(call, 200, closed(call, run, &summary));
@@ -323,7 +328,8 @@ api_run_orphaned(void *arg, struct run *run)
 	struct gate_problem why;
 
 	/* -1: somebody was faster, or the ledger is gone; it is closed anyhow. */
-	(void)gate_run_end(api->options.gate, lane->port, run, "opener ended",
+	(void)gate_run_close(api->options.gate, lane->port, run,
+	    &(struct gate_closer){ "broker", "opener ended", { -1, -1, 0 } },
 	    &summary, &why);
 	api_lane_give(api, lane);
 	api_watch_sweep(api->watch);

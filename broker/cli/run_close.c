@@ -66,18 +66,21 @@ static void
 print_counts(const json_t *closed)
 {
 	long long refused = number(closed, "refused");
-	char sent[32];
+	long long failed = number(closed, "failed");
+	char sent[32], missed[48] = "";
 
 	if (json_object_get(closed, "allowed") == NULL) {
 		fprintf(stderr, "  what it was allowed and refused is not known\n");
 		return;
 	}
 	human_bytes(number(closed, "bytes_out"), sent, sizeof(sent));
-	fprintf(stderr, "  %s%lld allowed%s, %s%lld refused%s, %lld redacted, "
+	if (failed > 0)
+		snprintf(missed, sizeof(missed), "%lld failed, ", failed);
+	fprintf(stderr, "  %s%lld allowed%s, %s%lld refused%s, %s%lld redacted, "
 	    "%s sent\n", cli_colour(stderr, CLI_GREEN), number(closed, "allowed"),
 	    cli_colour(stderr, CLI_PLAIN),
 	    cli_colour(stderr, refused > 0 ? CLI_RED : CLI_PLAIN), refused,
-	    cli_colour(stderr, CLI_PLAIN), number(closed, "redacted"), sent);
+	    cli_colour(stderr, CLI_PLAIN), missed, number(closed, "redacted"), sent);
 }
 
 static void
@@ -166,9 +169,8 @@ static void
 say_early(enum client_result result, const struct client_reply *reply)
 {
 	if (result == CLIENT_REFUSED && reply->status == 409)
-		cli_err("the run was closed before its command ended: by the "
-		    "command itself or an operator; which is not known");
-	else if (result == CLIENT_NO_DAEMON || result == CLIENT_BROKEN)
+		return;		/* its record says by whom: say_closer */
+	if (result == CLIENT_NO_DAEMON || result == CLIENT_BROKEN)
 		cli_err("the run was closed before its command ended: its daemon "
 		    "is gone or no longer answers%s%s",
 		    result == CLIENT_BROKEN ? ": " : "",
@@ -176,6 +178,36 @@ say_early(enum client_result result, const struct client_reply *reply)
 	else
 		cli_err("the run could not be closed: %s",
 		    cli_clean(reply->error));
+}
+
+static const char *
+closer_text(const char *by)
+{
+	static const struct { const char *by, *text; } all[] = {
+		{ "run", "a process of the run" }, { "operator", "an operator" },
+		{ "broker", "the daemon" }, { "opener", "the process that opened it" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strcmp(all[i].by, by) == 0)
+			return all[i].text;
+	return "somebody; its record is not there";
+}
+
+static void
+say_closer(const json_t *closed)
+{
+	const json_t *peer = json_object_get(closed, "peer");
+	const char *reason = client_str(closed, "reason");
+	const char *program = client_str(peer, "program");
+	char who[96] = "";
+
+	if (json_object_get(peer, "pid") != NULL)
+		snprintf(who, sizeof(who), " (%s%spid %lld)", cli_clean(program),
+		    program[0] != '\0' ? ", " : "", number(peer, "pid"));
+	cli_err("the run was closed before its command ended: by %s%s%s%s",
+	    closer_text(client_str(closed, "by")), who,
+	    reason[0] != '\0' ? ": " : "", cli_clean(reason));
 }
 
 /* What the summary is made of: the daemon's answer, or what the evidence says. */
@@ -191,6 +223,9 @@ closing(const json_t *run, const struct client_reply *reply, bool ok,
 	else if (reasons->counts != NULL)
 		json_object_update(closed, reasons->counts);
 	json_object_set_new(closed, "closed_early", json_boolean(!ok));
+	if (json_object_get(reasons->closed, "by") != NULL)
+		json_object_set(closed, "closed_by",
+		    json_object_get(reasons->closed, "by"));
 	return closed;
 }
 
@@ -213,6 +248,8 @@ run_close(const struct run_close *close)
 	    sizeof(bundle));
 	if (rc == 0)
 		run_reasons_read(&reasons, bundle, client_str(close->run, "id"));
+	if (reply.status == 409)
+		say_closer(reasons.closed);
 	closed = closing(close->run, &reply, result == CLIENT_OK, &reasons);
 	if (close->json)
 		print_json(close, closed, &reasons, rc == 0 ? bundle : NULL);

@@ -63,6 +63,7 @@ take_line(struct run_reasons *reasons, const char *line, size_t len,
 
 	if (memmem(line, len, "\"type\":\"refusal\"", 16) == NULL &&
 	    memmem(line, len, "\"kind\":\"connect\"", 16) == NULL &&
+	    memmem(line, len, "\"state\":\"closed\"", 16) == NULL &&
 	    memmem(line, len, "\"type\":\"teardown\"", 17) == NULL)
 		return;
 	record = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
@@ -74,6 +75,9 @@ take_line(struct run_reasons *reasons, const char *line, size_t len,
 	if (strcmp(client_str(record, "type"), "teardown") == 0) {
 		json_decref(reasons->counts);
 		reasons->counts = json_incref(json_object_get(body, "counts"));
+	} else if (strcmp(client_str(record, "type"), "run") == 0) {
+		json_decref(reasons->closed);
+		reasons->closed = json_incref(body);
 	} else if (strcmp(client_str(record, "type"), "refusal") == 0) {
 		count(reasons, body);
 	} else if (strcmp(client_str(record, "type"), "decision") == 0) {
@@ -114,6 +118,7 @@ run_reasons_read(struct run_reasons *reasons, const char *bundle,
 void
 run_reasons_release(struct run_reasons *reasons)
 {
+	json_decref(reasons->closed);
 	json_decref(reasons->counts);
-	reasons->counts = NULL;
+	reasons->closed = reasons->counts = NULL;
 }

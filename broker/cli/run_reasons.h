@@ -21,6 +21,7 @@ struct run_reasons {
 	size_t n;
 	size_t tunnels;		/* allowed to hosts without a binding */
 	char tunnel_hosts[RUN_TUNNELS_NAMED][256];	/* each once; "" ends them */
+	json_t *closed;	/* body of its closing `run` record, owned; NULL */
 	json_t *counts;	/* of its `teardown`, owned; NULL where none was read */
 };
 

@@ -478,6 +478,8 @@ static void
 close_runs(struct daemon *daemon)
 {
 	struct open_runs *open = calloc(1, sizeof(*open));
+	const struct gate_closer closer = { "broker", "daemon stopped",
+	    { -1, -1, 0 } };
 	struct gate_run_summary summary;
 	struct gate_problem why = { .status = 0 };
 	size_t i;
@@ -487,7 +489,7 @@ close_runs(struct daemon *daemon)
 	gate_run_each(daemon->gate, collect_open, open);
 	for (i = 0; i < open->n; i++) {
 		if (run_open_p(open->runs[i]) && gate_run_close(daemon->gate,
-		    daemon->port, open->runs[i], &summary, &why) != 0 &&
+		    daemon->port, open->runs[i], &closer, &summary, &why) != 0 &&
 		    why.status != 409)
 			log_event(LOG_WARNING, "run_not_closed", "%s: %s",
 			    run_id(open->runs[i]), why.detail);

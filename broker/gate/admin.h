@@ -75,15 +75,24 @@ struct gate_run_summary {
 	uint64_t failed;	/* allowed, but the upstream was not reached */
 };
 
+/* Who closes a run, for its record. */
+struct gate_closer {
+	const char *by;			/* "opener" (the process it was opened with), "run" (another
+					 * one of the run, or its token), "operator", "broker" */
+	const char *reason;		/* a few words where nobody asked for it; NULL */
+	struct peer peer;		/* of who asked; -1 where unknown */
+};
+
 /* Close: no request is admitted any more, its children are closed too, its
  * grants and placeholders end, its streams are cut; then the records `run`
  * (closed) and a sealed `teardown`.  0, or -1 with a problem (409 where it is
  * closed already). */
 int gate_run_close(struct gate *gate, struct ledger_port *port,
-    struct run *run, struct gate_run_summary *out, struct gate_problem *why);
-/* The same where nobody asked for it; reason goes into the record: a few words. */
-int gate_run_end(struct gate *gate, struct ledger_port *port, struct run *run,
-    const char *reason, struct gate_run_summary *out, struct gate_problem *why);
+    struct run *run, const struct gate_closer *closer,
+    struct gate_run_summary *out, struct gate_problem *why);
+
+/* How that peer closes the run: as its opener, or as one of the run. */
+const char *gate_closer_of(const struct run *run, const struct peer *peer);
 
 /* Referenced; closed ones are remembered for a while. */
 struct run *gate_run_by_id(struct gate *gate, struct slice id);
@@ -103,7 +112,7 @@ struct gate_run_info {
 	int64_t pid;
 	uint64_t start_time;		/* of pid, clock ticks since boot */
 	struct policy_budget used, limits;
-	uint64_t allowed, refused, redacted;
+	uint64_t allowed, refused, failed, redacted;
 	struct ledger_receipt receipt;	/* of its `run` record */
 };
 void run_info(struct run *run, struct gate_run_info *out);

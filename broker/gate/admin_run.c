@@ -1,6 +1,7 @@
 /* Opening and closing runs. */
 #include "gate/admin.h"
 
+#include "gate/process.h"
 #include "gate/run.h"
 #include "ledger/json_out.h"
 
@@ -194,8 +195,44 @@ drain(struct run *run)
 		nanosleep(&pause, NULL);
 }
 
+/* The name that a process gives itself may be anything, one of our secrets too. */
+static bool
+name_shows_secret(struct gate *gate, const char *name)
+{
+	const struct sieve *sieve = secrets_hold(&gate->secrets);
+	bool found = sieve_finds(sieve, slice_of(name));
+
+	secrets_let_go(&gate->secrets);
+	return found;
+}
+
+static void
+closer_out(struct json_out *out, struct gate *gate,
+    const struct gate_closer *closer)
+{
+	const struct peer *peer = &closer->peer;
+	struct process process;
+
+	json_out_str(out, "by", closer->by);
+	if (closer->reason != NULL)
+		json_out_str(out, "reason", closer->reason);
+	if (peer->uid < 0 && peer->pid <= 0)
+		return;
+	json_out_object(out, "peer");
+	if (peer->uid >= 0)
+		json_out_int(out, "uid", peer->uid);
+	if (peer->pid > 0)
+		json_out_int(out, "pid", peer->pid);
+	if (process_look(peer->pid, &process) &&
+	    process.start_time == peer->start_time &&
+	    !name_shows_secret(gate, process.name))
+		text_out(out, "program", process.name);
+	json_out_object_end(out);
+}
+
 static int
-closed_body(const struct run *run, const char *reason, char *buf, size_t cap)
+closed_body(struct gate *gate, const struct run *run,
+    const struct gate_closer *closer, char *buf, size_t cap)
 {
 	struct json_out out;
 
@@ -203,8 +240,7 @@ closed_body(const struct run *run, const char *reason, char *buf, size_t cap)
 	json_out_object(&out, NULL);
 	json_out_str(&out, "state", "closed");
 	json_out_hex(&out, "parent", run->receipt.leaf, LEDGER_LEAF_LEN);
-	if (reason != NULL)
-		json_out_str(&out, "reason", reason);
+	closer_out(&out, gate, closer);
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }
@@ -239,15 +275,17 @@ teardown_body(struct run *run, const struct ledger_receipt *closed, char *buf,
 }
 
 static int
-close_records(struct ledger_port *port, struct run *run, const char *reason,
-    const char *digest, struct gate_run_summary *out, struct gate_problem *why)
+close_records(struct gate *gate, struct ledger_port *port, struct run *run,
+    const struct gate_closer *closer, const char *digest,
+    struct gate_run_summary *out, struct gate_problem *why)
 {
 	struct ledger_receipt closed, sealed;
 	struct policy_budget used;
 	char body[1024];
 
 	if (gate_append(port, "run", run->id, digest, body,
-	    closed_body(run, reason, body, sizeof(body)), false, &closed, why) == -1)
+	    closed_body(gate, run, closer, body, sizeof(body)), false, &closed,
+	    why) == -1)
 		return -1;
 	if (gate_append(port, "teardown", run->id, digest, body,
 	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,
@@ -284,9 +322,11 @@ open_child(struct gate *gate, const struct run *parent)
 
 /* Depth is bounded by RUN_DEPTH_MAX. */
 int
-gate_run_end(struct gate *gate, struct ledger_port *port, struct run *run,
-    const char *reason, struct gate_run_summary *out, struct gate_problem *why)
+gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
+    const struct gate_closer *closer, struct gate_run_summary *out,
+    struct gate_problem *why)
 {
+	struct gate_closer above = *closer;
 	struct gate_run_summary ignored;
 	struct rules *rules;
 	struct run *child;
@@ -297,21 +337,23 @@ gate_run_end(struct gate *gate, struct ledger_port *port, struct run *run,
 		    "nothing is left to do");
 		return -1;
 	}
+	if (above.reason == NULL)
+		above.reason = "parent closed";
 	while ((child = open_child(gate, run)) != NULL) {
-		gate_run_end(gate, port, child, reason, &ignored, why);
+		gate_run_close(gate, port, child, &above, &ignored, why);
 		run_unref(child);
 	}
 	gate_cut(gate, run, NULL);
 	drain(run);
 	rules = gate_rules(gate);
-	rv = close_records(port, run, reason, rules->digest, out, why);
+	rv = close_records(gate, port, run, closer, rules->digest, out, why);
 	rules_unref(rules);
 	return rv;
 }
 
-int
-gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
-    struct gate_run_summary *out, struct gate_problem *why)
+const char *
+gate_closer_of(const struct run *run, const struct peer *peer)
 {
-	return gate_run_end(gate, port, run, NULL, out, why);
+	return run->root.pid > 0 && peer->pid == run->root.pid &&
+	    peer->start_time == run->root.start_time ? "opener" : "run";
 }

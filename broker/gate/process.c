@@ -10,6 +10,23 @@
 
 /* proc(5): "pid (comm) state ppid ... "; starttime is the 22nd field.  comm may
  * hold anything, a ')' too, so fields are counted from the last ')'. */
+/* A process chooses its name, and may choose it to deceive a reader's terminal. */
+static void
+name_take(const char *stat, const char *end, char out[16])
+{
+	const char *begin = strchr(stat, '(');
+	size_t n = begin != NULL && begin < end ? (size_t)(end - begin) - 1 : 0;
+
+	out[0] = '\0';
+	if (n == 0 || n > 15)
+		return;
+	for (size_t i = 1; i <= n; i++)
+		if (begin[i] < 0x20 || begin[i] > 0x7e)
+			return;
+	memcpy(out, begin + 1, n);
+	out[n] = '\0';
+}
+
 bool
 process_parse(const char *stat, struct process *out)
 {
@@ -18,6 +35,7 @@ process_parse(const char *stat, struct process *out)
 
 	if (at == NULL)
 		return false;
+	name_take(stat, at, out->name);
 	at++;
 	for (unsigned field = 3; field <= 22; field++) {
 		while (*at == ' ')

@@ -18,6 +18,7 @@ struct process {
 	int64_t pid, parent, uid;	/* uid: owner; 0 for one that hides */
 	uint64_t start_time;	/* clock ticks since boot */
 	bool ended;		/* nobody has waited for it yet */
+	char name[16];		/* what it calls itself, in printable ASCII; "" for any other */
 };
 
 /* False where there is no such process or /proc cannot be read. */

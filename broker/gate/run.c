@@ -373,6 +373,7 @@ run_info(struct run *run, struct gate_run_info *out)
 	out->limits = run->limits;
 	out->allowed = atomic_load(&run->allowed);
 	out->refused = atomic_load(&run->refused);
+	out->failed = atomic_load(&run->failed);
 	out->redacted = atomic_load(&run->redacted);
 	out->receipt = run->receipt;
 }

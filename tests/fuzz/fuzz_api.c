@@ -71,7 +71,8 @@ close_new(void *arg, struct run *other)
 	struct gate_problem why;
 
 	if (other != run)
-		gate_run_close(api.options.gate, &fake_port, other, &summary,
+		gate_run_close(api.options.gate, &fake_port, other,
+		    &(struct gate_closer){ "operator", NULL, { -1, -1, 0 } }, &summary,
 		    &why);
 }
 

@@ -148,4 +148,14 @@ fake_last(const char *type)
 	return fake_records[fake_n_records - 1].body;
 }
 
+/* Of the records of that type the one that came before `back` others; or NULL. */
+static inline const char *
+fake_recent(const char *type, unsigned back)
+{
+	for (size_t i = fake_n_records; i-- > 0;)
+		if (strcmp(fake_records[i].type, type) == 0 && back-- == 0)
+			return fake_records[i].body;
+	return NULL;
+}
+
 #endif

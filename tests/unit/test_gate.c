@@ -11,15 +11,20 @@
 #include "fake_vault.h"
 
 #include "gate/admin.h"
+#include "gate/process.h"
 
 #include <pthread.h>
 #include <sodium.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define REAL_ONE "ghp_R3alSecretOfTheFirstKind0123456789ab"
 #define REAL_TWO "key-R3alSecretOfTheSecondKind987654321"
 
-#define DATA(more) "{\"bindings\":{" \
+#define REAL_SHORT "s3cretOf12by"
+
+#define DATA(more) DATA_AND("", more)
+#define DATA_AND(binding, more) "{\"bindings\":{" binding \
 	"\"hub\":{\"secret\":\"one\",\"hosts\":[\"api.example.com\"],\"env\":[\"HUB\"]," \
 	"\"placement\":{\"kind\":\"header\",\"name\":\"Authorization\",\"template\":\"Bearer {}\"}}," \
 	"\"git\":{\"secret\":\"one\",\"hosts\":[\"git.example.com\"]," \
@@ -37,6 +42,7 @@ struct scene {
 };
 
 static struct gate_problem why;
+static const struct gate_closer closer = { "operator", NULL, { 1000, 4321, 1 } };
 
 static void
 keep_placeholder(void *arg, const struct binding *binding, const char *text)
@@ -84,6 +90,8 @@ begin(struct scene *scene, const char *data)
 	    strlen(REAL_ONE), false, &version, &error), VAULT_OK);
 	assert_int_equal(vault_put(scene->vault, "two", REAL_TWO,
 	    strlen(REAL_TWO), false, &version, &error), VAULT_OK);
+	assert_int_equal(vault_put(scene->vault, "short", REAL_SHORT,
+	    strlen(REAL_SHORT), false, &version, &error), VAULT_OK);
 	options.vault = scene->vault;
 	scene->gate = gate_new(&options, err, sizeof(err));
 	if (scene->gate == NULL)
@@ -440,8 +448,9 @@ test_close(void **state)
 		    &outcome, body, sizeof(body)) > 0);
 		gate_outcome_done(s.run);
 	}
-	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &summary,
+	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &closer, &summary,
 	    &why), 0);
+	assert_non_null(strstr(fake_recent("run", 0), "\"by\":\"operator\",\"peer\":{\"uid\":1000,\"pid\":4321}"));
 	assert_non_null(fake_last("teardown"));
 	assert_true(fake_records[fake_n_records - 1].seal);
 	assert_int_equal(summary.allowed, 1);
@@ -456,12 +465,61 @@ test_close(void **state)
 	assert_null(gate_run_by_credential(s.gate, slice_of(s.hub)));
 	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
 	refused(403, "run/closed");
-	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &summary,
+	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &closer, &summary,
 	    &why), -1);
 	assert_int_equal(why.status, 409);
 	run_info(s.run, &info);
 	assert_false(info.open);
+	assert_int_equal(info.failed, 1);
 	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+/* The records of the last run that closed with that reason; its own name only
+ * where it is that very process. */
+static void
+test_closer(void **state)
+{
+	struct process self;
+	struct gate_closer by = { "run", NULL, { 1000, getpid(), 0 } };
+	struct gate_run_options options = plain_run;
+	struct gate_run_summary summary;
+	char token[GATE_TOKEN_MAX], name[64];
+	struct run *run;
+	struct scene s;
+
+	begin(&s, DATA_AND("\"tiny\":{\"secret\":\"short\",\"hosts\":[\"tiny.example.com\"],"
+	    "\"placement\":{\"kind\":\"query\",\"name\":\"k\"}},", ""));
+	assert_true(process_look(getpid(), &self));
+	snprintf(name, sizeof(name), "\"program\":\"%s\"", self.name);
+	options.pid = getpid();
+	options.parent = run_id(s.run);
+	run = open_run(&s, &options, token);
+	by.peer.start_time = self.start_time;
+	assert_string_equal(gate_closer_of(run, &by.peer), "opener");
+	by.peer.start_time++;
+	assert_string_equal(gate_closer_of(run, &by.peer), "run");
+	assert_string_equal(gate_closer_of(s.run, &by.peer), "run");
+	/* the parent first: both are closed by whoever closed that */
+	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &by, &summary, &why), 0);
+	assert_null(strstr(fake_recent("run", 0), "reason"));
+	assert_null(strstr(fake_recent("run", 0), "program"));
+	assert_non_null(fake_recent("run", 1));
+	assert_non_null(strstr(fake_recent("run", 1), "\"by\":\"run\",\"reason\":\"parent closed\""));
+	run_unref(run);
+	options.parent = NULL;
+	run = open_run(&s, &options, token);
+	by.peer.start_time = self.start_time;
+	assert_int_equal(gate_run_close(s.gate, &fake_port, run, &by, &summary, &why), 0);
+	assert_non_null(strstr(fake_recent("run", 0), name));
+	run_unref(run);
+	/* a process may call itself what it has stolen */
+	run = open_run(&s, &options, token);
+	assert_int_equal(prctl(PR_SET_NAME, REAL_SHORT), 0);
+	assert_int_equal(gate_run_close(s.gate, &fake_port, run, &by, &summary, &why), 0);
+	assert_int_equal(prctl(PR_SET_NAME, self.name), 0);
+	assert_null(strstr(fake_recent("run", 0), "program"));
+	run_unref(run);
 	end(&s);
 }
 
@@ -495,7 +553,7 @@ test_many_closed_runs(void **state)
 	for (int i = 0; i < 600; i++) {
 		run = open_run(&s, &plain_run, token);
 		assert_int_equal(gate_run_close(s.gate, &fake_port, run,
-		    &summary, &why), 0);
+		    &closer, &summary, &why), 0);
 		run_unref(run);
 	}
 	assert_true(run_open_p(s.run));
@@ -676,7 +734,7 @@ test_children_narrow(void **state)
 	allowed(NULL);
 	ask(&s, "GET", "https://api.example.com/", "");
 	refused(429, "budget/requests");
-	assert_int_equal(gate_run_close(s.gate, &fake_port, parent, &summary,
+	assert_int_equal(gate_run_close(s.gate, &fake_port, parent, &closer, &summary,
 	    &why), 0);
 	assert_false(run_open_p(a) || run_open_p(b));
 	options.parent = run_id(parent);
@@ -1302,6 +1360,7 @@ main(void)
 		cmocka_unit_test(test_no_run),
 		cmocka_unit_test(test_foreign_run),
 		cmocka_unit_test(test_close),
+		cmocka_unit_test(test_closer),
 		cmocka_unit_test(test_open_needs_ledger),
 		cmocka_unit_test(test_many_closed_runs),
 		cmocka_unit_test(test_peers),
