@@ -15,6 +15,8 @@ policy_scratch_new(void)
 		free(scratch);
 		return NULL;
 	}
+	if (scratch != NULL)
+		scratch->recall = recall_new();	/* without, it is but slower */
 	return scratch;
 }
 
@@ -24,6 +26,7 @@ policy_scratch_free(struct policy_scratch *scratch)
 	if (scratch == NULL)
 		return;
 	arena_release(&scratch->arena);
+	recall_free(scratch->recall);
 	free(scratch);
 }
 
@@ -36,9 +39,10 @@ the_result(const struct eval *eval)
 }
 
 static void
-evaluate(const struct policy_pack *pack, struct arena *arena,
+evaluate(const struct policy_pack *pack, struct policy_scratch *scratch,
     const struct policy_input *input, struct policy_decision *out)
 {
+	struct arena *arena = &scratch->arena;
 	struct eval eval = { .arena = arena, .plan = pack->plan,
 	    .data = pack->data, .facts = pack->facts,
 	    .facts_of = pack->data, .now_ns = input->now_ns, .strict = true };
@@ -56,6 +60,9 @@ evaluate(const struct policy_pack *pack, struct arena *arena,
 		decision_deny(out, "engine/input", why);
 		return;
 	}
+	if (scratch->recall != NULL)
+		recall_begin(scratch->recall, pack->plan, pack->number, input);
+	eval.recall = scratch->recall;
 	status = eval_run(&eval, pack->entry);
 	if (status != EVAL_OK) {
 		snprintf(why, sizeof(why), "the policy failed: %s",
@@ -82,7 +89,7 @@ policy_decide(const struct policy_pack *pack, struct policy_scratch *scratch,
 	arena_reset(arena);
 	if (setjmp(here) == 0) {
 		arena->armed = &here;
-		evaluate(pack, arena, input, out);
+		evaluate(pack, scratch, input, out);
 	} else {
 		decision_deny(out, "engine/limit", arena->message);
 	}

@@ -5,6 +5,7 @@
 
 #include "policy/builtin.h"
 #include "policy/eval.h"
+#include "policy/recall.h"
 
 /*
  * How a block ended: LEFT + n says that n more blocks are to be left, so an
@@ -95,23 +96,13 @@ enter(struct eval *eval)
 /* --- calls ------------------------------------------------------------ */
 
 static const struct value *
-call_func(struct eval *eval, const struct plan_func *func,
+run_func(struct eval *eval, const struct plan_func *func,
     const struct value *const *args)
 {
 	struct frame frame = { .func = func };
-	struct eval_memo *memo = NULL;
 	uint32_t i;
 	int end = DONE;
 
-	if (func->of_data_only && eval->facts != NULL &&
-	    args[1] == eval->facts_of && eval->facts[func->index].known)
-		return eval->facts[func->index].result;
-	if (func->n_params == 2) {
-		memo = &eval->memo[func->index];
-		if (memo->state == MEMO_KNOWN && memo->input == args[0] &&
-		    memo->data == args[1])
-			return memo->result;
-	}
 	enter(eval);
 	arena_step(eval->arena, 1 + func->n_locals / 16);
 	frame.locals = arena_array(eval->arena, func->n_locals,
@@ -122,10 +113,54 @@ call_func(struct eval *eval, const struct plan_func *func,
 	for (i = 0; i < func->n_blocks && end != RETURNED; i++)
 		end = run_block(eval, &frame, &func->blocks[i]);
 	eval->depth--;
-	if (memo != NULL)
-		*memo = (struct eval_memo){ args[0], args[1], frame.result,
-		    MEMO_KNOWN };
 	return frame.result;
+}
+
+/* From an earlier decision, or run and kept for a later one. */
+static const struct value *
+recall_func(struct eval *eval, const struct plan_func *func,
+    const struct value *const *args)
+{
+	uint64_t steps = eval->arena->steps;
+	const struct value *result;
+	struct recall_call call;
+
+	if (recall_find(eval->recall, eval->arena, func, args, &call, &result,
+	    &steps)) {
+		arena_step(eval->arena, steps);
+		return result;
+	}
+	result = run_func(eval, func, args);
+	recall_keep(eval->recall, func, &call, result,
+	    eval->arena->steps - steps);
+	return result;
+}
+
+static const struct value *
+call_func(struct eval *eval, const struct plan_func *func,
+    const struct value *const *args)
+{
+	struct eval_memo *memo = NULL;
+	const struct value *result;
+
+	if (func->of_data_only && eval->facts != NULL &&
+	    args[1] == eval->facts_of && eval->facts[func->index].known)
+		return eval->facts[func->index].result;
+	if (func->n_params == 2) {
+		memo = &eval->memo[func->index];
+		if (memo->state == MEMO_KNOWN && memo->input == args[0] &&
+		    memo->data == args[1])
+			return memo->result;
+	}
+	if (eval->recall != NULL && args[0] == eval->input &&
+	    args[1] == eval->data && func->n_params >= 2)
+		result = recall_func(eval, func, args);
+	else
+		result = run_func(eval, func, args);
+	if (memo != NULL)
+		*memo = (struct eval_memo){ args[0], args[1], result,
+		    MEMO_KNOWN };
+	return result;
 }
 
 static const struct value *

@@ -1,296 +1,160 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/pack.h"
+#include "policy/input.h"
 #include "policy/utf8.h"
 
-/*
- * The document as a table, in order of the names, so that building it never
- * sorts.  A NULL section stands at the top.
- */
-enum type { TEXT, INTEGER, JSON };
-
-struct field {
-	const char *section, *name;
-	size_t offset;
-	enum type type;
-};
-
 #define AT(member) offsetof(struct policy_input, member)
+#define TEXT(section, name, member) \
+	{ section, VALUE_STRING_LITERAL(name), INPUT_TEXT, false, AT(member) }
+#define INTEGER(section, name, member) \
+	{ section, VALUE_STRING_LITERAL(name), INPUT_INTEGER, false, AT(member) }
+#define JSON(section, name, member) \
+	{ section, VALUE_STRING_LITERAL(name), INPUT_JSON, false, AT(member) }
+#define ALONE(section, name, type, member) \
+	{ section, VALUE_STRING_LITERAL(name), type, true, AT(member) }
 
-static const struct field fields[] = {
-	{ "action", "args", AT(action.args), JSON },
-	{ "action", "kind", AT(action.kind), TEXT },
-	{ "action", "name", AT(action.name), TEXT },
-	{ "action", "verb", AT(action.verb), TEXT },
-	{ NULL, "adapter", AT(adapter), TEXT },
-	{ "agent", "name", AT(agent.name), TEXT },
-	{ "agent", "version", AT(agent.version), TEXT },
-	{ "budget", "bytes_out", AT(budget.bytes_out), INTEGER },
-	{ "budget", "cost", AT(budget.cost), INTEGER },
-	{ "budget", "requests", AT(budget.requests), INTEGER },
-	{ "budget", "wall_ms", AT(budget.wall_ms), INTEGER },
-	{ "caller", "cgroup", AT(caller.cgroup), TEXT },
-	{ "caller", "exe", AT(caller.exe), TEXT },
-	{ "caller", "pid", AT(caller.pid), INTEGER },
-	{ "caller", "uid", AT(caller.uid), INTEGER },
-	{ NULL, "delegation", AT(delegation), JSON },
-	{ "grant", "id", AT(grant.id), TEXT },
-	{ "grant", "uses_left", AT(grant.uses_left), INTEGER },
-	{ "limits", "bytes_out", AT(limits.bytes_out), INTEGER },
-	{ "limits", "cost", AT(limits.cost), INTEGER },
-	{ "limits", "requests", AT(limits.requests), INTEGER },
-	{ "limits", "wall_ms", AT(limits.wall_ms), INTEGER },
-	{ NULL, "now_ns", AT(now_ns), INTEGER },
-	{ "run", "id", AT(run.id), TEXT },
-	{ "run", "opened_ns", AT(run.opened_ns), INTEGER },
-	{ "run", "parent", AT(run.parent), TEXT },
-	{ "run", "principal", AT(run.principal), TEXT },
-	{ "secret", "binding", AT(secret.binding), TEXT },
-	{ "secret", "name", AT(secret.name), TEXT },
-	{ "secret", "version", AT(secret.version), INTEGER },
-	{ "target", "host", AT(target.host), TEXT },
-	{ "target", "ip", AT(target.ip), TEXT },
-	{ "target", "path", AT(target.path), TEXT },
-	{ "target", "port", AT(target.port), INTEGER },
-	{ "target", "query", AT(target.query), TEXT },
-	{ "target", "scheme", AT(target.scheme), TEXT },
+/* In order of the names, so that building the document never sorts. */
+const struct input_field input_fields[INPUT_FIELDS] = {
+	JSON(INPUT_ACTION, "args", action.args),
+	TEXT(INPUT_ACTION, "kind", action.kind),
+	TEXT(INPUT_ACTION, "name", action.name),
+	TEXT(INPUT_ACTION, "verb", action.verb),
+	ALONE(INPUT_ADAPTER, "adapter", INPUT_TEXT, adapter),
+	TEXT(INPUT_AGENT, "name", agent.name),
+	TEXT(INPUT_AGENT, "version", agent.version),
+	INTEGER(INPUT_BUDGET, "bytes_out", budget.bytes_out),
+	INTEGER(INPUT_BUDGET, "cost", budget.cost),
+	INTEGER(INPUT_BUDGET, "requests", budget.requests),
+	INTEGER(INPUT_BUDGET, "wall_ms", budget.wall_ms),
+	TEXT(INPUT_CALLER, "cgroup", caller.cgroup),
+	TEXT(INPUT_CALLER, "exe", caller.exe),
+	INTEGER(INPUT_CALLER, "pid", caller.pid),
+	INTEGER(INPUT_CALLER, "uid", caller.uid),
+	ALONE(INPUT_DELEGATION, "delegation", INPUT_JSON, delegation),
+	TEXT(INPUT_GRANT, "id", grant.id),
+	INTEGER(INPUT_GRANT, "uses_left", grant.uses_left),
+	INTEGER(INPUT_LIMITS, "bytes_out", limits.bytes_out),
+	INTEGER(INPUT_LIMITS, "cost", limits.cost),
+	INTEGER(INPUT_LIMITS, "requests", limits.requests),
+	INTEGER(INPUT_LIMITS, "wall_ms", limits.wall_ms),
+	ALONE(INPUT_NOW, "now_ns", INPUT_INTEGER, now_ns),
+	TEXT(INPUT_RUN, "id", run.id),
+	INTEGER(INPUT_RUN, "opened_ns", run.opened_ns),
+	TEXT(INPUT_RUN, "parent", run.parent),
+	TEXT(INPUT_RUN, "principal", run.principal),
+	TEXT(INPUT_SECRET, "binding", secret.binding),
+	TEXT(INPUT_SECRET, "name", secret.name),
+	INTEGER(INPUT_SECRET, "version", secret.version),
+	TEXT(INPUT_TARGET, "host", target.host),
+	TEXT(INPUT_TARGET, "ip", target.ip),
+	TEXT(INPUT_TARGET, "path", target.path),
+	INTEGER(INPUT_TARGET, "port", target.port),
+	TEXT(INPUT_TARGET, "query", target.query),
+	TEXT(INPUT_TARGET, "scheme", target.scheme),
 };
 
-#define INPUT_VERSION 1
+#define NAME(section, name) [section] = VALUE_STRING_LITERAL(name)
 
-static const struct value *
-name_of(struct arena *arena, const char *name)
+const struct value input_section_names[INPUT_SECTIONS] = {
+	NAME(INPUT_ACTION, "action"), NAME(INPUT_ADAPTER, "adapter"),
+	NAME(INPUT_AGENT, "agent"), NAME(INPUT_BUDGET, "budget"),
+	NAME(INPUT_CALLER, "caller"), NAME(INPUT_DELEGATION, "delegation"),
+	NAME(INPUT_GRANT, "grant"), NAME(INPUT_LIMITS, "limits"),
+	NAME(INPUT_NOW, "now_ns"), NAME(INPUT_RUN, "run"),
+	NAME(INPUT_SECRET, "secret"), NAME(INPUT_TARGET, "target"),
+	NAME(INPUT_VERSION, "v"),
+};
+
+/* All that a document needs but parsed JSON, in one piece. */
+struct document {
+	struct value root, section[INPUT_SECTIONS], leaf[INPUT_FIELDS];
+	const struct value *root_items[2 * INPUT_SECTIONS];
+	const struct value *items[2 * INPUT_FIELDS];	/* of all sections */
+};
+
+/* False where its text cannot stand in a document. */
+static bool
+set_leaf(struct arena *arena, const struct input_field *field,
+    const struct policy_input *input, struct value *leaf,
+    const struct value **out, char *err, size_t err_len)
 {
-	return value_string(arena, name, strlen(name));
+	const struct policy_str *text;
+	char why[120];
+
+	*out = leaf;
+	if (field->type == INPUT_INTEGER) {
+		*leaf = (struct value){ .kind = VALUE_NUMBER, .is_int = true,
+		    .num.i = input_integer_of(field, input) };
+		return true;
+	}
+	text = input_text_of(field, input);
+	if (field->type == INPUT_TEXT) {
+		*leaf = (struct value){ .kind = VALUE_STRING,
+		    .str = { text->p, text->n } };
+		if (utf8_valid_prefix(text->p, text->n) == text->n)
+			return true;
+		snprintf(why, sizeof(why), " is not UTF-8");
+	} else {
+		char problem[100];
+
+		*out = value_from_json(arena, text->p, text->n,
+		    &value_json_strict, problem, sizeof(problem));
+		if (*out != NULL)
+			return true;
+		snprintf(why, sizeof(why), ": %s", problem);
+	}
+	snprintf(err, err_len, "%s.%s%s", field->alone ? "input" :
+	    input_section_names[field->section].str.p, field->name.str.p, why);
+	return false;
 }
 
-/* NULL without a message: not there. */
-static const struct value *
-field_value(struct arena *arena, const struct field *field,
-    const struct policy_input *input, char *err, size_t err_len)
+/* Items lie in order and are never more than there is room for. */
+static void
+push(struct value *object, const struct value *name, const struct value *item)
 {
-	const char *at = (const char *)input + field->offset;
-	const struct policy_str *text = (const void *)at;
-	char why[120];
-	const struct value *v;
-	int64_t i;
+	object->col.items[2 * (size_t)object->col.n] = name;
+	object->col.items[2 * (size_t)object->col.n + 1] = item;
+	object->cap = ++object->col.n;
+}
 
-	if (field->type == INTEGER) {
-		memcpy(&i, at, sizeof(i));
-		return i == -1 ? NULL : value_int(arena, i);
-	}
-	if (text->p == NULL)
-		return NULL;
-	if (field->type == TEXT) {
-		if (utf8_valid_prefix(text->p, text->n) == text->n)
-			return value_string(arena, text->p, text->n);
-		snprintf(err, err_len, "%s.%s is not UTF-8",
-		    field->section != NULL ? field->section : "input",
-		    field->name);
-		return NULL;
-	}
-	v = value_from_json(arena, text->p, text->n, &value_json_strict, why,
-	    sizeof(why));
-	if (v == NULL)
-		snprintf(err, err_len, "%s.%s: %s",
-		    field->section != NULL ? field->section : "input",
-		    field->name, why);
-	return v;
+static void
+begin(struct value *object, const struct value **items)
+{
+	*object = (struct value){ .kind = VALUE_OBJECT, .col.items = items };
 }
 
 const struct value *
 input_document(struct arena *arena, const struct policy_input *input,
     char *err, size_t err_len)
 {
-	struct value *root = value_object(arena, 16), *section = NULL;
-	const char *open = NULL;
-	const struct value *v;
-	size_t i;
+	struct document *d = arena_alloc(arena, sizeof(*d));
+	enum input_section open = INPUT_SECTIONS;
 
 	err[0] = '\0';
-	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		const struct field *field = &fields[i];
+	begin(&d->root, d->root_items);
+	for (size_t i = 0; i < INPUT_FIELDS; i++) {
+		const struct input_field *field = &input_fields[i];
+		const struct value *leaf;
 
-		v = field_value(arena, field, input, err, err_len);
-		if (err[0] != '\0')
+		if (!input_has(field, input))
+			continue;
+		if (!set_leaf(arena, field, input, &d->leaf[i], &leaf, err,
+		    err_len))
 			return NULL;
-		if (v == NULL)
-			continue;
-		if (field->section == NULL) {
-			value_put(arena, root, name_of(arena, field->name), v);
+		if (field->alone) {
+			push(&d->root, &field->name, leaf);
 			continue;
 		}
-		if (open == NULL || strcmp(open, field->section) != 0) {
+		if (field->section != open) {
 			open = field->section;
-			section = value_object(arena, 6);
-			value_put(arena, root, name_of(arena, open), section);
+			begin(&d->section[open], &d->items[2 * i]);
+			push(&d->root, &input_section_names[open],
+			    &d->section[open]);
 		}
-		value_put(arena, section, name_of(arena, field->name), v);
+		push(&d->section[open], &field->name, leaf);
 	}
-	value_put(arena, root, name_of(arena, "v"),
-	    value_int(arena, INPUT_VERSION));
-	return root;
-}
-
-/* --- as a line of a record -------------------------------------------- */
-
-/* Integers above this are written as strings: a ledger's reader in any
- * language must get them back whole (nanoseconds do not fit a double). */
-#define EXACT_MAX (((int64_t)1 << 53) - 1)
-
-struct text {
-	char *p;
-	size_t n, cap;
-	bool failed;
-};
-
-static void
-put(struct text *out, const char *p, size_t n)
-{
-	if (out->failed || n >= out->cap - out->n) {
-		out->failed = true;
-		return;
-	}
-	memcpy(out->p + out->n, p, n);
-	out->n += n;
-}
-
-static void
-put_string(struct text *out, const char *p, size_t n)
-{
-	size_t start = 0;
-
-	if (utf8_valid_prefix(p, n) != n)
-		out->failed = true;
-	put(out, "\"", 1);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-		char escaped[8];
-
-		if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
-			continue;
-		put(out, p + start, i - start);
-		start = i + 1;
-		put(out, escaped, (size_t)snprintf(escaped, sizeof(escaped),
-		    c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c));
-	}
-	put(out, p + start, n - start);
-	put(out, "\"", 1);
-}
-
-static void
-put_integer(struct text *out, int64_t i)
-{
-	bool quoted = i > EXACT_MAX || i < -EXACT_MAX;
-	uint64_t left = i < 0 ? -(uint64_t)i : (uint64_t)i;
-	char digits[24], *p = digits + sizeof(digits);
-
-	if (quoted)
-		*--p = '"';
-	do {
-		*--p = (char)('0' + left % 10);
-	} while ((left /= 10) != 0);
-	if (i < 0)
-		*--p = '-';
-	if (quoted)
-		*--p = '"';
-	put(out, p, (size_t)(digits + sizeof(digits) - p));
-}
-
-/* Embedded JSON is read and written again: the record is ours to vouch for. */
-static void
-put_json(struct text *out, const struct policy_str *json)
-{
-	struct arena arena;
-	struct buf text = { .arena = &arena };
-	const struct value *v;
-	char why[120];
-	jmp_buf here;
-
-	if (arena_init(&arena, 4096, DECISION_ARENA_MAX,
-	    DECISION_STEPS_MAX) != 0) {
-		out->failed = true;
-		return;
-	}
-	if (setjmp(here) == 0) {
-		arena.armed = &here;
-		v = value_from_json(&arena, json->p, json->n,
-		    &value_json_strict, why, sizeof(why));
-		if (v != NULL) {
-			value_to_json(&text, v, 0);
-			put(out, text.p, text.n);
-		} else {
-			out->failed = true;
-		}
-	} else {
-		out->failed = true;
-	}
-	arena_release(&arena);
-}
-
-static bool
-present(const struct field *field, const struct policy_input *input)
-{
-	const char *at = (const char *)input + field->offset;
-	int64_t i;
-
-	if (field->type != INTEGER)
-		return ((const struct policy_str *)(const void *)at)->p != NULL;
-	memcpy(&i, at, sizeof(i));
-	return i != -1;
-}
-
-static void
-put_field(struct text *out, const struct field *field,
-    const struct policy_input *input)
-{
-	const char *at = (const char *)input + field->offset;
-	const struct policy_str *text = (const void *)at;
-	int64_t i;
-
-	put_string(out, field->name, strlen(field->name));
-	put(out, ":", 1);
-	if (field->type == INTEGER) {
-		memcpy(&i, at, sizeof(i));
-		put_integer(out, i);
-	} else if (field->type == TEXT) {
-		put_string(out, text->p, text->n);
-	} else {
-		put_json(out, text);
-	}
-}
-
-int
-policy_input_json(const struct policy_input *input, char *buf, size_t cap)
-{
-	struct text out = { .p = buf, .cap = cap, .failed = cap == 0 };
-	const char *open = NULL;
-
-	put(&out, "{", 1);
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		const struct field *field = &fields[i];
-
-		if (!present(field, input))
-			continue;
-		if (open != NULL && (field->section == NULL ||
-		    strcmp(open, field->section) != 0)) {
-			put(&out, "}", 1);
-			open = NULL;
-		}
-		if (out.n > 1 && out.p[out.n - 1] != '{')
-			put(&out, ",", 1);
-		if (field->section != NULL && open == NULL) {
-			open = field->section;
-			put_string(&out, open, strlen(open));
-			put(&out, ":{", 2);
-		}
-		put_field(&out, field, input);
-	}
-	put(&out, open != NULL ? "}" : "", open != NULL);
-	put(&out, out.n > 1 ? ",\"v\":1}" : "\"v\":1}", out.n > 1 ? 7 : 6);
-	if (out.failed || out.n > INT32_MAX)
-		return -1;
-	out.p[out.n] = '\0';
-	return (int)out.n;
+	push(&d->root, &input_section_names[INPUT_VERSION],
+	    value_int(arena, INPUT_VERSION_NUMBER));
+	return &d->root;
 }

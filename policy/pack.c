@@ -12,6 +12,8 @@
 #define LOAD_FLOOR ((size_t)16 * 1024 * 1024)
 #define LOAD_STEPS ((uint64_t)1 << 40)
 
+static atomic_uint_fast64_t packs_made;
+
 static const struct value_json_limits manifest_limits = { .depth = 64 };
 
 static const struct value *
@@ -229,6 +231,7 @@ pack_from_files(struct pack_files *files, char *err, size_t err_len)
 		return NULL;
 	}
 	atomic_init(&pack->references, 1);
+	pack->number = atomic_fetch_add(&packs_made, 1) + 1;
 	pack->files = *files;
 	memset(files, 0, sizeof(*files));
 	pack_files_sort(&pack->files);

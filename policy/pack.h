@@ -7,8 +7,10 @@
 #include <stdatomic.h>
 
 #include "policy/eval.h"
+#include "policy/input.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
+#include "policy/recall.h"
 
 #define PACK_ENTRY "countersign/decision"
 
@@ -32,6 +34,7 @@ struct pack_files {
 
 struct policy_pack {
 	atomic_uint references;
+	uint64_t number;	/* from 1; no two packs of a process have the same */
 	struct arena arena;	/* plan and data */
 	struct pack_files files;
 	const struct plan *plan;
@@ -62,13 +65,9 @@ void pack_files_free(struct pack_files *files);
 struct policy_pack *pack_from_files(struct pack_files *files, char *err,
     size_t err_len);
 
-/* The input document.  NULL (with a message) where text is not UTF-8 or the
- * embedded JSON is not JSON.  The arena must be armed. */
-const struct value *input_document(struct arena *arena,
-    const struct policy_input *input, char *err, size_t err_len);
-
 struct policy_scratch {
 	struct arena arena;
+	struct recall *recall;	/* NULL: without memory for it */
 };
 
 /* Limits of one decision. */

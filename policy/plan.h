@@ -60,6 +60,14 @@ struct plan_stmt {
 	const struct plan_func *func;		/* or this */
 };
 
+/* Members of the input document that a function looks at, as bits of
+ * input_fields and enum input_section (policy/input.h). */
+struct plan_reads {
+	uint64_t fields;
+	uint16_t sections;	/* whether they are there at all */
+	bool clock;		/* and the moment of the decision, or what nobody could follow */
+};
+
 struct plan_func {
 	const char *name;	/* terminated, for messages */
 	uint32_t index;		/* of the memo */
@@ -70,6 +78,7 @@ struct plan_func {
 	/* A rule that reads neither the input nor the clock: its value is the
 	 * same for every decision on the same data. */
 	bool of_data_only;
+	struct plan_reads reads;
 };
 
 struct plan {

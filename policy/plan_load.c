@@ -3,6 +3,7 @@
 
 #include "policy/builtin.h"
 #include "policy/plan_load.h"
+#include "policy/plan_reads.h"
 
 /* params before anything else, so that they are locals 0, 1, ... */
 static bool
@@ -207,6 +208,7 @@ load_funcs(struct loader *l, const struct value *root)
 			return false;
 	}
 	spread_uses(l);
+	plan_find_reads(l->arena, l->plan);
 	return true;
 }
 

@@ -1,4 +1,5 @@
 #include <stdbool.h>
+#include <string.h>
 
 #include "policy/utf8.h"
 
@@ -47,10 +48,58 @@ utf8_decode(const char *text, size_t n, size_t *used)
 	return x;
 }
 
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS (ONES << 7)
+
+/* Each term has the high bit of a byte set that is not plain. */
+static bool
+all_plain(const char *p)
+{
+	uint64_t w, quote, slash, del;
+
+	memcpy(&w, p, sizeof(w));
+	quote = w ^ (ONES * '"');
+	slash = w ^ (ONES * '\\');
+	del = w ^ (ONES * 0x7f);
+	return ((w | (w - ONES * 0x20) | (quote - ONES) | (slash - ONES) |
+	    (del - ONES)) & HIGHS) == 0;
+}
+
+size_t
+utf8_plain_prefix(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (n - i >= sizeof(uint64_t) && all_plain(p + i))
+		i += sizeof(uint64_t);
+	for (; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			break;
+	}
+	return i;
+}
+
+/* Eight bytes at a time while all are ASCII. */
+static size_t
+ascii_words(const char *p, size_t n)
+{
+	uint64_t w;
+	size_t i = 0;
+
+	for (; n - i >= sizeof(w); i += sizeof(w)) {
+		memcpy(&w, p + i, sizeof(w));
+		if ((w & HIGHS) != 0)
+			break;
+	}
+	return i;
+}
+
 size_t
 utf8_valid_prefix(const char *p, size_t n)
 {
-	size_t i = 0, used;
+	size_t i = ascii_words(p, n), used;
 
 	while (i < n) {
 		if ((unsigned char)p[i] < 0x80) {

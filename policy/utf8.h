@@ -7,6 +7,9 @@
 
 /* How many bytes from the start are valid. */
 size_t utf8_valid_prefix(const char *p, size_t n);
+/* How many bytes from the start are printable ASCII that a JSON string holds as
+ * it is: no quote, no backslash. */
+size_t utf8_plain_prefix(const char *p, size_t n);
 /* The code point at p (U+FFFD and 1 byte where invalid); n must not be 0. */
 uint32_t utf8_decode(const char *p, size_t n, size_t *used);
 /* At most 4 bytes; the length. */

@@ -30,7 +30,11 @@ answer := http_answer if {
 	input.action.kind == "dns"
 } else := allow("budget/ok", "within the limits of the run") if {
 	input.action.kind == "budget"
-} else := deny("action/kind", sprintf("no rule knows the action kind %q", [object.get(input, ["action", "kind"], "")]))
+} else := deny("action/kind", sprintf("no rule knows the action kind %q", [kind]))
+
+default kind := ""
+
+kind := input.action.kind
 
 # --- requests -----------------------------------------------------------
 
@@ -186,11 +190,19 @@ method := trim_prefix(input.action.name, "http:") if {
 	input.action.name
 } else := trim_prefix(input.action.verb, "http:")
 
-host := object.get(input, ["target", "host"], "")
+# Members are named one by one, also where they may be missing: a rule that
+# takes the input as a whole is run anew for every request (policy/DESIGN.md).
+default host := ""
 
-scheme := object.get(input, ["target", "scheme"], "https")
+host := input.target.host
 
-path := object.get(input, ["target", "path"], "")
+default scheme := "https"
+
+scheme := input.target.scheme
+
+default path := ""
+
+path := input.target.path
 
 port := input.target.port
 
@@ -216,7 +228,9 @@ egress_allowed if {
 
 # --- tools, files, names ------------------------------------------------
 
-tool := object.get(input, ["action", "name"], "")
+default tool := ""
+
+tool := input.action.name
 
 # A list names tools, or a tool and its command: "Bash(rm *)".
 tool_subjects := {tool, sprintf("%s(%s)", [tool, input.action.args.command])} if {
@@ -240,7 +254,9 @@ tool_answer := deny("tools/deny", sprintf("data.tools.deny has %s", [first_liste
 	first_listed("ask")
 } else := allow("tools/allow", sprintf("the tool %s is on no list", [tool]))
 
-file_path := object.get(input, ["target", "path"], object.get(input, ["action", "name"], ""))
+file_path := input.target.path if {
+	is_string(input.target.path)
+} else := tool
 
 file_list := "read" if {
 	input.action.verb == "read"
@@ -268,7 +284,11 @@ plain_path(name) if {
 	not endswith(name, "/.")
 }
 
-dns_name := trim_suffix(lower(object.get(input, ["target", "host"], object.get(input, ["action", "name"], ""))), ".")
+dns_asked := input.target.host if {
+	is_string(input.target.host)
+} else := tool
+
+dns_name := trim_suffix(lower(dns_asked), ".")
 
 first_name_glob(list) := [pattern |
 	some pattern in list
@@ -351,7 +371,7 @@ wanted_scope := sprintf("%s:%s", [input.secret.binding, method]) if {
 	input.secret.binding
 } else := sprintf("tool:%s", [tool]) if {
 	input.action.kind == "tool"
-} else := object.get(input, ["action", "kind"], "")
+} else := kind
 
 # --- answers ------------------------------------------------------------
 

@@ -1,0 +1,66 @@
+/*
+ * The input document inside policy/: its members as a table, which builds it,
+ * writes it as JSON, and says which of them a rule looks at.
+ */
+#ifndef POLICY_INPUT_H
+#define POLICY_INPUT_H
+
+#include "policy/policy.h"
+#include "policy/value.h"
+
+enum input_type { INPUT_TEXT, INPUT_INTEGER, INPUT_JSON };
+
+/* Members of the document that hold members, and those that stand alone. */
+enum input_section {
+	INPUT_ACTION, INPUT_ADAPTER, INPUT_AGENT, INPUT_BUDGET, INPUT_CALLER,
+	INPUT_DELEGATION, INPUT_GRANT, INPUT_LIMITS, INPUT_NOW, INPUT_RUN,
+	INPUT_SECRET, INPUT_TARGET, INPUT_VERSION, INPUT_SECTIONS
+};
+
+struct input_field {
+	enum input_section section;
+	struct value name;	/* in the section; that of one that stands alone is its own */
+	enum input_type type;
+	bool alone;
+	size_t offset;		/* in struct policy_input */
+};
+
+#define INPUT_FIELDS 36		/* fewer than 64: sets of them are bits */
+
+/* In the order of the document: sections by name, members by name. */
+extern const struct input_field input_fields[INPUT_FIELDS];
+extern const struct value input_section_names[INPUT_SECTIONS];
+
+#define INPUT_VERSION_NUMBER 1
+
+static inline const struct policy_str *
+input_text_of(const struct input_field *field, const struct policy_input *input)
+{
+	return (const void *)((const char *)input + field->offset);
+}
+
+static inline int64_t
+input_integer_of(const struct input_field *field,
+    const struct policy_input *input)
+{
+	return *(const int64_t *)(const void *)((const char *)input +
+	    field->offset);
+}
+
+/* Absent ones are not in the document. */
+static inline bool
+input_has(const struct input_field *field, const struct policy_input *input)
+{
+	return field->type == INPUT_INTEGER ?
+	    input_integer_of(field, input) != -1 :
+	    input_text_of(field, input)->p != NULL;
+}
+
+/*
+ * The document, in arena (which must be armed); text is not copied.  NULL with
+ * a message where text is not UTF-8 or the embedded JSON is not JSON.
+ */
+const struct value *input_document(struct arena *arena,
+    const struct policy_input *input, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,174 @@
+/* The input as a line of a record. */
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/input.h"
+#include "policy/pack.h"
+#include "policy/utf8.h"
+
+/* Integers above this are written as strings: a ledger's reader in any
+ * language must get them back whole (nanoseconds do not fit a double). */
+#define EXACT_MAX (((int64_t)1 << 53) - 1)
+
+struct text {
+	char *p;
+	size_t n, cap;
+	bool failed;
+};
+
+static void
+put(struct text *out, const char *p, size_t n)
+{
+	if (out->failed || n >= out->cap - out->n) {
+		out->failed = true;
+		return;
+	}
+	memcpy(out->p + out->n, p, n);
+	out->n += n;
+}
+
+#define PUT(out, literal) put(out, literal, sizeof(literal) - 1)
+
+/* Text that holds something to be escaped, or is not ASCII. */
+static void
+put_escaped(struct text *out, const char *p, size_t n)
+{
+	size_t start = 0;
+
+	if (utf8_valid_prefix(p, n) != n)
+		out->failed = true;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		char escaped[8];
+
+		if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+			continue;
+		put(out, p + start, i - start);
+		start = i + 1;
+		put(out, escaped, (size_t)snprintf(escaped, sizeof(escaped),
+		    c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c));
+	}
+	put(out, p + start, n - start);
+}
+
+static void
+put_string(struct text *out, const char *p, size_t n)
+{
+	size_t plain = utf8_plain_prefix(p, n);
+
+	PUT(out, "\"");
+	put(out, p, plain);
+	if (plain < n)
+		put_escaped(out, p + plain, n - plain);
+	PUT(out, "\"");
+}
+
+static void
+put_integer(struct text *out, int64_t i)
+{
+	bool quoted = i > EXACT_MAX || i < -EXACT_MAX;
+	uint64_t left = i < 0 ? -(uint64_t)i : (uint64_t)i;
+	char digits[24], *p = digits + sizeof(digits);
+
+	if (quoted)
+		*--p = '"';
+	do {
+		*--p = (char)('0' + left % 10);
+	} while ((left /= 10) != 0);
+	if (i < 0)
+		*--p = '-';
+	if (quoted)
+		*--p = '"';
+	put(out, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+/* Embedded JSON is read and written again: the record is ours to vouch for. */
+static void
+put_json(struct text *out, const struct policy_str *json)
+{
+	struct arena arena;
+	struct buf text = { .arena = &arena };
+	const struct value *v;
+	char why[120];
+	jmp_buf here;
+
+	if (arena_init(&arena, 4096, DECISION_ARENA_MAX,
+	    DECISION_STEPS_MAX) != 0) {
+		out->failed = true;
+		return;
+	}
+	if (setjmp(here) == 0) {
+		arena.armed = &here;
+		v = value_from_json(&arena, json->p, json->n,
+		    &value_json_strict, why, sizeof(why));
+		if (v != NULL) {
+			value_to_json(&text, v, 0);
+			put(out, text.p, text.n);
+		} else {
+			out->failed = true;
+		}
+	} else {
+		out->failed = true;
+	}
+	arena_release(&arena);
+}
+
+/* Names are ours: nothing in them needs an escape. */
+static void
+put_name(struct text *out, const struct value *name)
+{
+	PUT(out, "\"");
+	put(out, name->str.p, name->str.n);
+	PUT(out, "\":");
+}
+
+static void
+put_field(struct text *out, const struct input_field *field,
+    const struct policy_input *input)
+{
+	const struct policy_str *text = input_text_of(field, input);
+
+	put_name(out, &field->name);
+	if (field->type == INPUT_INTEGER)
+		put_integer(out, input_integer_of(field, input));
+	else if (field->type == INPUT_TEXT)
+		put_string(out, text->p, text->n);
+	else
+		put_json(out, text);
+}
+
+int
+policy_input_json(const struct policy_input *input, char *buf, size_t cap)
+{
+	struct text out = { .p = buf, .cap = cap, .failed = cap == 0 };
+	enum input_section open = INPUT_SECTIONS;
+
+	PUT(&out, "{");
+	for (size_t i = 0; i < INPUT_FIELDS; i++) {
+		const struct input_field *field = &input_fields[i];
+
+		if (!input_has(field, input))
+			continue;
+		if (open != INPUT_SECTIONS && field->section != open) {
+			PUT(&out, "}");
+			open = INPUT_SECTIONS;
+		}
+		if (out.n > 1 && buf[out.n - 1] != '{')
+			PUT(&out, ",");
+		if (!field->alone && open == INPUT_SECTIONS) {
+			open = field->section;
+			put_name(&out, &input_section_names[open]);
+			PUT(&out, "{");
+		}
+		put_field(&out, field, input);
+	}
+	if (open != INPUT_SECTIONS)
+		PUT(&out, "}");
+	if (out.n > 1)
+		PUT(&out, ",");
+	PUT(&out, "\"v\":1}");
+	if (out.failed || out.n > INT32_MAX)
+		return -1;
+	buf[out.n] = '\0';
+	return (int)out.n;
+}

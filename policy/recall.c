@@ -1,0 +1,289 @@
+#include "policy/recall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM ((size_t)64 * 1024)	/* for keys and values; then all is forgotten */
+#define SLOTS 256		/* a power of two */
+#define SLOTS_USED_MAX 160
+#define KEY_MAX 2048		/* longer ones are not worth it */
+#define WORTH_STEPS 48		/* rules that take fewer are as fast run again */
+#define TRIES 24		/* so many in a row for nothing, or a rule that is */
+#define REST 4096		/* not worth it: so many calls without trying */
+
+struct known {
+	const struct plan_func *func;
+	const char *key;
+	size_t key_len;
+	uint64_t hash;
+	const struct value *result;
+	uint64_t steps;
+};
+
+/* Whether a function is worth a look. */
+struct habit {
+	uint16_t misses, rest;
+};
+
+struct recall {
+	struct arena arena;	/* ROOM bytes: keys and values */
+	uint64_t pack;		/* 0: none */
+	const struct policy_input *input;
+	uint32_t sections;	/* that the input has */
+	struct habit *habits;	/* by function of the plan */
+	uint32_t n_habits;
+	uint32_t n_known;
+	bool full;
+	struct known known[SLOTS];
+};
+
+struct recall *
+recall_new(void)
+{
+	struct recall *recall = calloc(1, sizeof(*recall));
+
+	if (recall != NULL && arena_init(&recall->arena, ROOM, ROOM,
+	    UINT64_MAX) != 0) {
+		free(recall);
+		return NULL;
+	}
+	return recall;
+}
+
+void
+recall_free(struct recall *recall)
+{
+	if (recall == NULL)
+		return;
+	arena_release(&recall->arena);
+	free(recall->habits);
+	free(recall);
+}
+
+static void
+forget(struct recall *recall)
+{
+	arena_reset(&recall->arena);
+	memset(recall->known, 0, sizeof(recall->known));
+	recall->n_known = 0;
+	recall->full = false;
+}
+
+/* Another pack: other functions, other data. */
+static void
+start_over(struct recall *recall, const struct plan *plan, uint64_t pack)
+{
+	forget(recall);
+	free(recall->habits);
+	recall->habits = calloc(plan->n_funcs, sizeof(*recall->habits));
+	recall->n_habits = recall->habits != NULL ? plan->n_funcs : 0;
+	recall->pack = pack;
+}
+
+void
+recall_begin(struct recall *recall, const struct plan *plan, uint64_t pack,
+    const struct policy_input *input)
+{
+	if (recall->pack != pack)
+		start_over(recall, plan, pack);
+	else if (recall->full)
+		forget(recall);
+	recall->input = input;
+	recall->sections = 1u << INPUT_VERSION;
+	for (unsigned i = 0; i < INPUT_FIELDS; i++) {
+		if (input_has(&input_fields[i], input))
+			recall->sections |= 1u << input_fields[i].section;
+	}
+}
+
+/* --- keys ------------------------------------------------------------- */
+
+struct key {
+	char *p;
+	size_t n;
+	bool too_long;
+};
+
+static void
+add(struct key *key, const void *bytes, size_t len)
+{
+	if (len > KEY_MAX - key->n) {
+		key->too_long = true;
+		return;
+	}
+	memcpy(key->p + key->n, bytes, len);
+	key->n += len;
+}
+
+/* Lengths stand before texts, so that no two keys read the same. */
+static void
+add_text(struct key *key, const char *p, size_t n)
+{
+	add(key, &n, sizeof(n));
+	add(key, p, n);
+}
+
+static void
+add_field(struct key *key, const struct input_field *field,
+    const struct policy_input *input)
+{
+	bool there = input_has(field, input);
+	const struct policy_str *text;
+	int64_t i;
+
+	add(key, &there, sizeof(there));
+	if (!there)
+		return;
+	if (field->type == INPUT_INTEGER) {
+		i = input_integer_of(field, input);
+		add(key, &i, sizeof(i));
+		return;
+	}
+	text = input_text_of(field, input);
+	add_text(key, text->p, text->n);
+}
+
+/* All that the value depends on, but the data; false where that is not said in
+ * so many bytes. */
+static bool
+make_key(const struct recall *recall, const struct plan_func *func,
+    const struct value *const *args, struct key *key)
+{
+	uint32_t sections = recall->sections & func->reads.sections;
+	uint64_t fields = func->reads.fields;
+
+	add(key, &sections, sizeof(sections));
+	for (; fields != 0; fields &= fields - 1)
+		add_field(key, &input_fields[__builtin_ctzll(fields)],
+		    recall->input);
+	for (uint32_t i = 2; i < func->n_params; i++) {
+		if (args[i] == NULL || args[i]->kind != VALUE_STRING)
+			return false;
+		add_text(key, args[i]->str.p, args[i]->str.n);
+	}
+	return !key->too_long;
+}
+
+static uint64_t
+hash_key(const struct plan_func *func, const char *p, size_t n)
+{
+	uint64_t h = (uintptr_t)func ^ n, word;
+
+	for (; n > 0; p += word, n -= word) {
+		uint64_t bytes = 0;
+
+		word = n < sizeof(bytes) ? n : sizeof(bytes);
+		memcpy(&bytes, p, word);
+		h = (h ^ bytes) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+/* --- finding and keeping ---------------------------------------------- */
+
+/* Where this is known, or the free place where it would be. */
+static struct known *
+place_of(struct recall *recall, const struct plan_func *func,
+    const struct recall_call *call)
+{
+	size_t slot = call->hash % SLOTS;
+
+	for (;; slot = (slot + 1) % SLOTS) {
+		struct known *known = &recall->known[slot];
+
+		if (known->func == NULL || (known->hash == call->hash &&
+		    known->func == func && known->key_len == call->key_len &&
+		    memcmp(known->key, call->key, call->key_len) == 0))
+			return known;
+	}
+}
+
+/* Some rules are never the same twice: looking for them every time would cost
+ * more than it brings. */
+static bool
+worth_a_look(struct recall *recall, const struct plan_func *func)
+{
+	struct habit *habit;
+
+	if (func->reads.clock || func->index >= recall->n_habits)
+		return false;
+	habit = &recall->habits[func->index];
+	if (habit->rest == 0)
+		return true;
+	if (--habit->rest == 0)
+		habit->misses = 0;
+	return false;
+}
+
+bool
+recall_find(struct recall *recall, struct arena *arena,
+    const struct plan_func *func, const struct value *const *args,
+    struct recall_call *call, const struct value **result, uint64_t *steps)
+{
+	struct key key = { .n = 0 };
+	struct known *known;
+	struct habit *habit;
+
+	*call = (struct recall_call){ .key = NULL };
+	if (!worth_a_look(recall, func))
+		return false;
+	key.p = arena_alloc(arena, KEY_MAX);
+	if (!make_key(recall, func, args, &key))
+		return false;
+	*call = (struct recall_call){ key.p, key.n,
+	    hash_key(func, key.p, key.n) };
+	known = place_of(recall, func, call);
+	habit = &recall->habits[func->index];
+	if (known->func == NULL) {
+		if (++habit->misses >= TRIES)
+			habit->rest = REST;
+		return false;
+	}
+	habit->misses = 0;
+	*result = known->result;
+	*steps = known->steps;
+	return true;
+}
+
+static void
+put(struct recall *recall, const struct plan_func *func,
+    const struct recall_call *call, const struct value *result,
+    uint64_t steps)
+{
+	struct known *known = place_of(recall, func, call);
+	const char *key;
+
+	if (known->func != NULL)
+		return;		/* the rule called itself */
+	key = arena_copy(&recall->arena, call->key, call->key_len);
+	if (result != NULL)
+		result = value_copy_frozen(&recall->arena, result);
+	*known = (struct known){ func, key, call->key_len, call->hash, result,
+	    steps };
+	if (++recall->n_known >= SLOTS_USED_MAX)
+		recall->full = true;
+}
+
+/* What is found no room for is not kept, and the next decision starts anew:
+ * values of this one may still be in use. */
+void
+recall_keep(struct recall *recall, const struct plan_func *func,
+    const struct recall_call *call, const struct value *result, uint64_t steps)
+{
+	jmp_buf here;
+
+	if (call->key == NULL || recall->full)
+		return;
+	if (steps < WORTH_STEPS) {
+		recall->habits[func->index].rest = REST;
+		return;
+	}
+	if (setjmp(here) == 0) {
+		recall->arena.armed = &here;
+		put(recall, func, call, result, steps);
+	} else {
+		recall->full = true;
+	}
+	recall->arena.armed = NULL;
+}
