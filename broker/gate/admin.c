@@ -126,10 +126,10 @@ gate_free(struct gate *gate)
 
 /* --- cutting streams ------------------------------------------------- */
 
-static void
-cut(struct gate *gate, const struct run *run, const char *binding)
+void
+gate_cut(struct gate *gate, const struct gate_cut *what)
 {
-	void (*call)(void *, const struct run *, const char *);
+	void (*call)(void *, const struct gate_cut *);
 	void *arg;
 
 	pthread_rwlock_rdlock(&gate->lock);
@@ -137,13 +137,7 @@ cut(struct gate *gate, const struct run *run, const char *binding)
 	arg = gate->cut_arg;
 	pthread_rwlock_unlock(&gate->lock);
 	if (call != NULL)
-		call(arg, run, binding);
-}
-
-void
-gate_cut(struct gate *gate, const struct run *run, const char *binding)
-{
-	cut(gate, run, binding);
+		call(arg, what);
 }
 
 static bool
@@ -169,18 +163,7 @@ cut_changed(struct gate *gate, const struct rules *before,
 		    slice_of(old->id));
 
 		if (new == NULL || !same_place(old, new))
-			cut(gate, NULL, old->id);
-	}
-}
-
-static void
-cut_secret(struct gate *gate, const struct rules *rules, const char *name)
-{
-	for (size_t i = 0; i < bindings_count(rules->bindings); i++) {
-		const struct binding *binding = bindings_at(rules->bindings, i);
-
-		if (strcmp(binding->secret, name) == 0)
-			cut(gate, NULL, binding->id);
+			gate_cut(gate, &(struct gate_cut){ .binding = old->id });
 	}
 }
 
@@ -383,7 +366,8 @@ gate_secret_revoke(struct gate *gate, struct ledger_port *port,
 		vault_problem(&error, why);
 	} else {
 		rv = secrets_changed(gate, why);
-		cut_secret(gate, gate->rules, name);
+		gate_cut(gate, &(struct gate_cut){ .secret = name,
+		    .version = version });
 		if (secret_record(gate, port, "revoked", name, version,
 		    why) == -1)
 			rv = -1;

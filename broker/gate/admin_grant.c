@@ -429,7 +429,8 @@ gate_grant_revoke(struct gate *gate, struct ledger_port *port,
 	rules = gate_rules(gate);
 	if (!atomic_exchange(&grant->revoked, true)) {
 		atomic_fetch_add(&gate->grants_revoked, 1);
-		gate_cut(gate, grant->credential.run, grant->binding);
+		gate_cut(gate, &(struct gate_cut){ .grant = grant->id,
+		    .run = grant->credential.run->id });
 		rv = gate_append(port, "grant", grant->credential.run->id,
 		    rules->digest, body,
 		    revoked_body(grant, body, sizeof(body)), false, &receipt,

@@ -343,7 +343,7 @@ gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
 		gate_run_close(gate, port, child, &above, &ignored, why);
 		run_unref(child);
 	}
-	gate_cut(gate, run, NULL);
+	gate_cut(gate, &(struct gate_cut){ .run = run->id });
 	drain(run);
 	rules = gate_rules(gate);
 	rv = close_records(gate, port, run, closer, rules->digest, out, why);

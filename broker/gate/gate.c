@@ -507,8 +507,7 @@ gate_thread_free(struct gate_thread *thread)
 
 void
 gate_on_revoke(struct gate *gate,
-    void (*cut)(void *arg, const struct run *run, const char *binding),
-    void *arg)
+    void (*cut)(void *arg, const struct gate_cut *what), void *arg)
 {
 	pthread_rwlock_wrlock(&gate->lock);
 	gate->cut = cut;

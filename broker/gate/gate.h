@@ -148,10 +148,17 @@ int64_t gate_now_ms(void);
 struct gate_thread *gate_thread_new(struct gate *gate);
 void gate_thread_free(struct gate_thread *thread);
 
-/* Called (from any thread) with each run or binding that was revoked or
- * closed, so that its streams can be cut. NULL run: the binding's everywhere. */
+/* What was revoked or closed: all requests that every member applies to.  NULL or 0:
+ * any.  The texts are valid during the call. */
+struct gate_cut {
+	const char *run;		/* id */
+	const char *binding, *grant;	/* ids */
+	const char *secret;
+	uint32_t version;		/* of the secret */
+};
+
+/* Called (from any thread) so that these streams can be cut. */
 void gate_on_revoke(struct gate *gate,
-    void (*cut)(void *arg, const struct run *run, const char *binding),
-    void *arg);
+    void (*cut)(void *arg, const struct gate_cut *what), void *arg);
 
 #endif

@@ -139,7 +139,7 @@ struct gate {
 	struct rules *rules;
 	struct secrets secrets;
 
-	void (*cut)(void *arg, const struct run *run, const char *binding);
+	void (*cut)(void *arg, const struct gate_cut *what);
 	void *cut_arg;
 
 	_Atomic uint64_t allowed, refused;
@@ -162,8 +162,8 @@ struct gate_thread {
 	char input[GATE_RECORD_MAX];
 };
 
-/* Tell the data plane that a run (NULL: any) lost a binding (NULL: all). */
-void gate_cut(struct gate *gate, const struct run *run, const char *binding);
+/* Tell the data plane. */
+void gate_cut(struct gate *gate, const struct gate_cut *what);
 
 /* --- run.c, grant.c -------------------------------------------------- */
 

@@ -434,21 +434,27 @@ conn_accept(struct worker *worker, int fd, bool full)
 /* --- revocation ------------------------------------------------------- */
 
 static bool
-concerned(const struct conn *conn, const char *run, const char *binding)
+applies(const char *wanted, const char *is)
+{
+	return wanted == NULL || (is != NULL && strcmp(wanted, is) == 0);
+}
+
+static bool
+concerned(const struct conn *conn, const struct gate_cut *what)
 {
 	const struct exchange *exchange = conn->exchange;
 	const struct run *whose = exchange != NULL ? exchange->run :
 	    conn->front != NULL ? conn->front->run : NULL;
+	const struct gate_verdict *verdict = exchange != NULL &&
+	    exchange->decided ? &exchange->verdict : NULL;
+	const struct binding *binding = verdict != NULL ? verdict->binding : NULL;
 
-	if (run == NULL && binding == NULL)
-		return true;	/* everything */
-	if (run != NULL && (whose == NULL || strcmp(run_id(whose), run) != 0))
-		return false;
-	if (binding == NULL)
-		return true;
-	return exchange != NULL && exchange->decided &&
-	    exchange->verdict.binding != NULL &&
-	    strcmp(exchange->verdict.binding->id, binding) == 0;
+	return applies(what->run, whose != NULL ? run_id(whose) : NULL) &&
+	    applies(what->grant, verdict != NULL ? verdict->grant : NULL) &&
+	    applies(what->binding, binding != NULL ? binding->id : NULL) &&
+	    applies(what->secret, binding != NULL ? binding->secret : NULL) &&
+	    (what->version == 0 || (verdict != NULL &&
+	    what->version == verdict->version));
 }
 
 /* Which binding a request uses that is still being decided, nobody knows yet. */
@@ -467,7 +473,7 @@ only_answers(const struct conn *conn)
 }
 
 void
-conn_cut(struct worker *worker, const char *run, const char *binding)
+conn_cut(struct worker *worker, const struct gate_cut *what)
 {
 	struct conn *conn, *next;
 
@@ -475,7 +481,7 @@ conn_cut(struct worker *worker, const char *run, const char *binding)
 		next = conn->next;
 		if (undecided(conn))
 			conn->exchange->overtaken = true;
-		if (only_answers(conn) || !concerned(conn, run, binding))
+		if (only_answers(conn) || !concerned(conn, what))
 			continue;
 		if (conn->exchange != NULL)
 			conn->exchange->error = "revoked";

@@ -13,8 +13,7 @@
 
 struct cut {
 	struct message message;
-	bool whole_run, any_run;
-	char run[LEDGER_RUN_MAX + 1], binding[BINDING_ID_MAX + 1];
+	struct gate_cut what;		/* its texts lie behind */
 };
 
 static void
@@ -22,42 +21,58 @@ do_cut(struct worker *worker, struct message *message)
 {
 	struct cut *cut = (struct cut *)message;
 
-	conn_cut(worker, cut->any_run ? NULL : cut->run,
-	    cut->whole_run ? NULL : cut->binding);
+	conn_cut(worker, &cut->what);
 	free(cut);
 }
 
-static void
-post_cut(struct worker *worker, const char *run, const char *binding)
+static size_t
+room(const char *text)
 {
-	struct cut *cut = calloc(1, sizeof(*cut));
+	return text != NULL ? strlen(text) + 1 : 0;
+}
 
-	/* What cannot be said in detail is said of everything. */
-	if (cut == NULL || (run != NULL && strlen(run) > LEDGER_RUN_MAX) ||
-	    (binding != NULL && strlen(binding) > BINDING_ID_MAX)) {
-		free(cut);
+/* A copy of text at *at, which is moved behind it. */
+static const char *
+copy(const char *text, char **at)
+{
+	size_t n = room(text);
+
+	if (n == 0)
+		return NULL;
+	memcpy(*at, text, n);
+	*at += n;
+	return *at - n;
+}
+
+static void
+post_cut(struct worker *worker, const struct gate_cut *what)
+{
+	struct cut *cut = malloc(sizeof(*cut) + room(what->run) +
+	    room(what->binding) + room(what->grant) + room(what->secret));
+	char *at = (char *)(cut + 1);
+
+	if (cut == NULL) {
+		/* What cannot be said in detail is said of everything. */
 		atomic_store(&worker->cut_all, true);
 		worker_wake(worker);
 		return;
 	}
 	cut->message.run = do_cut;
-	cut->any_run = run == NULL;
-	cut->whole_run = binding == NULL;
-	if (run != NULL)
-		memcpy(cut->run, run, strlen(run));
-	if (binding != NULL)
-		memcpy(cut->binding, binding, strlen(binding));
+	cut->what = (struct gate_cut){ .version = what->version };
+	cut->what.run = copy(what->run, &at);
+	cut->what.binding = copy(what->binding, &at);
+	cut->what.grant = copy(what->grant, &at);
+	cut->what.secret = copy(what->secret, &at);
 	worker_post(worker, &cut->message);
 }
 
 static void
-on_revoke(void *arg, const struct run *run, const char *binding)
+on_revoke(void *arg, const struct gate_cut *what)
 {
 	struct plane *plane = arg;
 
 	for (unsigned i = 0; i < plane->started; i++)
-		post_cut(&plane->workers[i], run != NULL ? run_id(run) : NULL,
-		    binding);
+		post_cut(&plane->workers[i], what);
 }
 
 /* --- start ------------------------------------------------------------ */

@@ -283,7 +283,7 @@ turn(struct worker *worker)
 	dispatch(worker, n);
 	timer_fire(worker->limits, TIME_LIMITS, worker_now_ms(worker));
 	if (atomic_exchange(&worker->cut_all, false))
-		conn_cut(worker, NULL, NULL);
+		conn_cut(worker, &(struct gate_cut){ 0 });
 	if (atomic_load(&worker->plane->stopping))
 		stop_accepting(worker);
 	run_again(worker);

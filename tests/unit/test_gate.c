@@ -987,11 +987,17 @@ test_grant_other_run_and_peer(void **state)
 }
 
 static unsigned cuts;
+static char last_cut[256];	/* run, binding, grant, secret@version */
 
 static void
-count_cut(void *arg, const struct run *run, const char *binding)
+count_cut(void *arg, const struct gate_cut *what)
 {
 	cuts++;
+	snprintf(last_cut, sizeof(last_cut), "%s %s %s %s@%u",
+	    what->run != NULL ? what->run : "-",
+	    what->binding != NULL ? what->binding : "-",
+	    what->grant != NULL ? what->grant : "-",
+	    what->secret != NULL ? what->secret : "-", what->version);
 }
 
 static void
@@ -1014,6 +1020,12 @@ test_grant_revoke_and_expiry(void **state)
 	assert_string_equal(grant.state, "revoked");
 	assert_non_null(fake_last("grant"));
 	assert_int_equal(cuts, 1);
+	{
+		char want[256];
+
+		snprintf(want, sizeof(want), "%s - %s -@0", run_id(s.run), grant.id);
+		assert_string_equal(last_cut, want);
+	}
 	ask(&s, "GET", "https://api.example.com/", bearer(grant_token));
 	refused(403, "grant/revoked");
 	gate_verdict_release(&verdict);
@@ -1197,7 +1209,8 @@ test_rotate_and_revoke(void **state)
 	gate_on_revoke(s.gate, count_cut, NULL);
 	assert_int_equal(gate_secret_revoke(s.gate, &fake_port, "one", 0,
 	    &why), 0);
-	assert_int_equal(cuts, 2);	/* hub and git */
+	assert_int_equal(cuts, 1);
+	assert_string_equal(last_cut, "- - - one@0");
 	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
 	refused(503, "vault/unavailable");
 	assert_int_equal(gate_secret_put(s.gate, &fake_port, "none", "longer one", 10,
