@@ -72,6 +72,12 @@ api_answer_text(struct api_call *call, unsigned status, const char *type,
 	if (text == NULL || (response = response_of(text, len)) == NULL)
 		return;
 	headers_set(call, response, status, type);
+	if (call->body_coming) {
+		call->held = response;
+		call->held_status = status;
+		call->result = MHD_YES;
+		return;
+	}
 	call->result = MHD_queue_response(call->connection, status, response);
 	MHD_destroy_response(response);
 }

@@ -130,9 +130,34 @@ clock_s(void)
 	return now.tv_sec;
 }
 
+/* Does a body follow that is short enough to be read before the call is refused?
+ * Otherwise the refusal closes the connection, and a client that still sends
+ * sees that instead of the refusal. */
+static bool
+short_body_coming(const struct api_call *call)
+{
+	const char *length = MHD_lookup_connection_value(call->connection,
+	    MHD_HEADER_KIND, "Content-Length");
+	unsigned long long n = length != NULL ? strtoull(length, NULL, 10) : 0;
+
+	return n > 0 && n <= API_BODY_MAX && MHD_lookup_connection_value(
+	    call->connection, MHD_HEADER_KIND, "Expect") == NULL;
+}
+
+static enum MHD_Result
+answer_held(struct api_call *call)
+{
+	call->result = MHD_queue_response(call->connection, call->held_status,
+	    call->held);
+	MHD_destroy_response(call->held);
+	call->held = NULL;
+	return call->result;
+}
+
 static void
 begin(struct api_call *call, const char *method, const char *path)
 {
+	call->body_coming = short_body_coming(call);
 	route_find(call, method, path);
 	if (call->answered)
 		return;
@@ -177,7 +202,7 @@ static enum MHD_Result
 take_body(struct api_call *call, const char *bytes, size_t *len)
 {
 	bool fine = clock_s() - call->began_s <= API_CALL_S &&
-	    api_body_add(call, bytes, *len);
+	    (call->held != NULL || api_body_add(call, bytes, *len));
 
 	sodium_memzero((void *)(uintptr_t)bytes, *len);
 	*len = 0;
@@ -196,10 +221,13 @@ handle(void *arg, struct MHD_Connection *connection, const char *url,
 		if (call == NULL)
 			return MHD_NO;
 		begin(call, method, url);
+		call->body_coming = false;
 		return call->answered ? call->result : MHD_YES;
 	}
 	if (*upload_len > 0)
 		return take_body(call, upload, upload_len);
+	if (call->held != NULL)
+		return answer_held(call);
 	if (!call->answered)
 		finish(call);
 	return call->result;
@@ -214,6 +242,8 @@ completed(void *arg, struct MHD_Connection *connection, void **state,
 	if (call == NULL)
 		return;
 	*state = NULL;
+	if (call->held != NULL)
+		MHD_destroy_response(call->held);
 	api_body_free(call);
 	run_unref(call->run);
 	atomic_fetch_sub(&call->api->in_flight, 1);

@@ -88,6 +88,9 @@ struct api_call {
 	struct api_lane *lane;
 	bool answered;
 	enum MHD_Result result;
+	bool body_coming;		/* a short one: what is answered now waits for it */
+	struct MHD_Response *held;	/* that answer */
+	unsigned held_status;
 };
 
 /* --- api.c ------------------------------------------------------------ */
