@@ -4,65 +4,79 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Where the scan stands.  n_names is the height of the stack of names. */
+/*
+ * Where the text ends, and what was met on the way.  Every function takes the
+ * place where it begins to read and returns the one behind what it has read,
+ * or NULL with the rule that was broken.
+ */
 struct scan {
 	struct json_scan *scratch;
-	const char *text;
-	size_t len, at;
-	size_t n_names;
+	const char *text, *end;
+	size_t n_names;		/* height of the stack of names */
 	unsigned depth;
+	unsigned escapes;	/* so far */
 	const char *rule;
 };
 
-static bool scan_value(struct scan *);
+static const char *scan_value(struct scan *, const char *);
 
-static bool
+static const char *
 fail(struct scan *s, const char *rule)
 {
 	if (s->rule == NULL)
 		s->rule = rule;
+	return NULL;
+}
+
+static bool
+refuse(struct scan *s, const char *rule)
+{
+	fail(s, rule);
 	return false;
 }
 
 static bool
-take(struct scan *s, char c)
+is(const struct scan *s, const char *p, char c)
 {
-	if (s->at >= s->len || s->text[s->at] != c)
-		return false;
-	s->at++;
-	return true;
+	return p < s->end && *p == c;
 }
 
 static bool
-take_digits(struct scan *s)
+is_digit(const struct scan *s, const char *p)
 {
-	size_t start = s->at;
-
-	while (s->at < s->len && s->text[s->at] >= '0' && s->text[s->at] <= '9')
-		s->at++;
-	return s->at > start;
+	return p < s->end && *p >= '0' && *p <= '9';
 }
 
-/* Eight bytes at a time while all are plain: printable ASCII, neither quote
- * nor backslash.  Each term sets the high bit of a byte that is not. */
-static void
-skip_plain_words(struct scan *s)
+/* The high bit of each byte that is not plain: anything but printable ASCII,
+ * the quote and the backslash.  A borrow may mark bytes behind one that is not
+ * plain, never before it: the first mark is always right. */
+static uint64_t
+not_plain(uint64_t w)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
-	const uint64_t highs = ones << 7;
+	const uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
+	const uint64_t del = w ^ (ones * 0x7f);
 
-	while (s->len - s->at >= 8) {
-		uint64_t w, quote, slash, del;
+	return (w | (w - ones * 0x20) | (quote - ones) | (slash - ones) |
+	    (del - ones)) & (ones << 7);
+}
 
-		memcpy(&w, s->text + s->at, 8);
-		quote = w ^ (ones * '"');
-		slash = w ^ (ones * '\\');
-		del = w ^ (ones * 0x7f);
-		if (((w | (w - ones * 0x20) | (quote - ones) | (slash - ones) |
-		    (del - ones)) & highs) != 0)
-			return;
-		s->at += 8;
+/* To the first byte that is not plain, or to less than 8 bytes from the end. */
+static const char *
+skip_plain(const struct scan *s, const char *p)
+{
+	uint64_t w, marks;
+
+	for (; s->end - p >= 8; p += 8) {
+		memcpy(&w, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		w = __builtin_bswap64(w);
+#endif
+		marks = not_plain(w);
+		if (marks != 0)
+			return p + __builtin_ctzll(marks) / 8;
 	}
+	return p;
 }
 
 static int
@@ -77,29 +91,28 @@ hex_digit(char c)
 	return -1;
 }
 
-/* Four hexadecimal digits at s->at, or -1. */
+/* Four hexadecimal digits at p, or -1. */
 static int
-take_hex4(struct scan *s)
+hex4(const struct scan *s, const char *p)
 {
-	int code = 0;
+	int code = 0, i, digit;
 
-	if (s->len - s->at < 4)
+	if (s->end - p < 4)
 		return -1;
-	for (int i = 0; i < 4; i++) {
-		int digit = hex_digit(s->text[s->at + (size_t)i]);
-
+	for (i = 0; i < 4; i++) {
+		digit = hex_digit(p[i]);
 		if (digit < 0)
 			return -1;
 		code = code * 16 + digit;
 	}
-	s->at += 4;
 	return code;
 }
 
-static bool
-scan_unicode_escape(struct scan *s)
+/* Behind `\u`. */
+static const char *
+scan_unicode_escape(struct scan *s, const char *p)
 {
-	int code = take_hex4(s);
+	int code = hex4(s, p);
 
 	if (code < 0)
 		return fail(s, "malformed \\u escape");
@@ -107,255 +120,251 @@ scan_unicode_escape(struct scan *s)
 		return fail(s, "U+0000 in a string");
 	if (code >= 0xdc00 && code <= 0xdfff)
 		return fail(s, "lone surrogate");
+	p += 4;
 	if (code < 0xd800 || code > 0xdbff)
-		return true;
-	if (!take(s, '\\') || !take(s, 'u'))
+		return p;
+	if (!is(s, p, '\\') || !is(s, p + 1, 'u'))
 		return fail(s, "lone surrogate");
-	code = take_hex4(s);
+	code = hex4(s, p + 2);
 	if (code < 0xdc00 || code > 0xdfff)
 		return fail(s, "lone surrogate");
-	return true;
+	return p + 6;
 }
 
-static bool
-scan_escape(struct scan *s)
+/* Behind the backslash. */
+static const char *
+scan_escape(struct scan *s, const char *p)
 {
-	if (s->at >= s->len)
+	if (p >= s->end)
 		return fail(s, "unterminated string");
-	switch (s->text[s->at++]) {
+	switch (*p) {
 	case '"': case '\\': case '/':
 	case 'b': case 'f': case 'n': case 'r': case 't':
-		return true;
+		return p + 1;
 	case 'u':
-		return scan_unicode_escape(s);
+		return scan_unicode_escape(s, p + 1);
 	default:
 		return fail(s, "unknown escape");
 	}
 }
 
-/* After the opening quote, up to and including the closing one. */
-static bool
-scan_string(struct scan *s, bool *escaped)
+/* A byte of a string that is not plain, the quote excepted. */
+static const char *
+scan_special(struct scan *s, const char *p)
+{
+	const unsigned char c = (unsigned char)*p;
+	size_t n;
+
+	if (c < 0x20 || c == 0x7f)
+		return fail(s, "raw control byte");
+	if (c == '\\') {
+		s->escapes++;
+		return scan_escape(s, p + 1);
+	}
+	n = c < 0x80 ? 1 : utf8_char(p, (size_t)(s->end - p));
+	return n > 0 ? p + n : fail(s, "invalid UTF-8");
+}
+
+/* Behind the opening quote; to the place behind the closing one. */
+static const char *
+scan_string(struct scan *s, const char *p)
 {
 	for (;;) {
-		unsigned char c;
-		size_t n;
-
-		skip_plain_words(s);
-		if (s->at >= s->len)
+		p = skip_plain(s, p);
+		if (p >= s->end)
 			return fail(s, "unterminated string");
-		c = (unsigned char)s->text[s->at];
-		if (c == '"') {
-			s->at++;
-			return true;
-		}
-		if (c < 0x20 || c == 0x7f)
-			return fail(s, "raw control byte");
-		if (c == '\\') {
-			*escaped = true;
-			s->at++;
-			if (!scan_escape(s))
-				return false;
-			continue;
-		}
-		n = c < 0x80 ? 1 : utf8_char(s->text + s->at, s->len - s->at);
-		if (n == 0)
-			return fail(s, "invalid UTF-8");
-		s->at += n;
+		if (*p == '"')
+			return p + 1;
+		if ((p = scan_special(s, p)) == NULL)
+			return NULL;
 	}
 }
 
-/* The digits of an integer at most 2^53-1, leading zeros excluded. */
-static bool
-within_int_max(const char *digits, size_t len)
+static const char *
+skip_digits(const struct scan *s, const char *p)
 {
+	while (is_digit(s, p))
+		p++;
+	return p;
+}
+
+/* From the point or the e on. */
+static const char *
+scan_fraction(struct scan *s, const char *p)
+{
+	const char *start;
+
+	if (is(s, p, '.')) {
+		start = ++p;
+		if ((p = skip_digits(s, p)) == start)
+			return fail(s, "malformed number");
+	}
+	if (!is(s, p, 'e') && !is(s, p, 'E'))
+		return p;
+	p++;
+	if (is(s, p, '+') || is(s, p, '-'))
+		p++;
+	start = p;
+	if ((p = skip_digits(s, p)) == start)
+		return fail(s, "malformed number");
+	return p - start <= 2 ? p : fail(s, "exponent of a number too long");
+}
+
+static const char *
+scan_number(struct scan *s, const char *p)
+{
+	const char *start = p, *digits;
 	uint64_t value = 0;
 
-	if (len > 16)
-		return false;
-	for (size_t i = 0; i < len; i++)
-		value = value * 10 + (uint64_t)(digits[i] - '0');
-	return value <= JSON_INT_MAX;
-}
-
-static bool
-scan_exponent(struct scan *s)
-{
-	size_t start;
-
-	if (!take(s, 'e') && !take(s, 'E'))
-		return true;
-	if (!take(s, '+'))
-		take(s, '-');
-	start = s->at;
-	if (!take_digits(s))
-		return fail(s, "malformed number");
-	return s->at - start <= 2 || fail(s, "exponent of a number too long");
-}
-
-static bool
-scan_number(struct scan *s)
-{
-	size_t start = s->at, digits;
-
-	take(s, '-');
-	digits = s->at;
-	if (!take_digits(s))
+	if (is(s, p, '-'))
+		p++;
+	digits = p;
+	for (; is_digit(s, p); p++)	/* wraps beyond 19 digits, where it is not meant */
+		value = value * 10 + (uint64_t)(*p - '0');
+	if (p == digits)
 		return fail(s, "malformed value");
-	if (s->text[digits] == '0' && s->at - digits > 1)
+	if (*digits == '0' && p - digits > 1)
 		return fail(s, "leading zero in a number");
-	if (s->at >= s->len ||
-	    memchr(".eE", s->text[s->at], 3) == NULL) {
-		return within_int_max(s->text + digits, s->at - digits) ||
+	if (!is(s, p, '.') && !is(s, p, 'e') && !is(s, p, 'E'))
+		return p - digits <= 16 && value <= JSON_INT_MAX ? p :
 		    fail(s, "integer beyond 2^53-1");
-	}
-	if (take(s, '.') && !take_digits(s))
-		return fail(s, "malformed number");
-	if (!scan_exponent(s))
-		return false;
-	return s->at - start <= JSON_NUMBER_MAX ||
-	    fail(s, "number too long");
+	if ((p = scan_fraction(s, p)) == NULL)
+		return NULL;
+	return p - start <= JSON_NUMBER_MAX ? p : fail(s, "number too long");
 }
 
-static bool
-scan_word(struct scan *s, const char *word)
+static const char *
+scan_word(struct scan *s, const char *p, const char *word, size_t len)
 {
-	size_t len = strlen(word);
-
-	if (s->len - s->at < len || memcmp(s->text + s->at, word, len) != 0)
+	if ((size_t)(s->end - p) < len || memcmp(p, word, len) != 0)
 		return fail(s, "malformed value");
-	s->at += len;
-	return true;
+	return p + len;
 }
 
 static bool
 enter(struct scan *s)
 {
 	if (s->depth == JSON_DEPTH_MAX)
-		return fail(s, "nested too deeply");
+		return refuse(s, "nested too deeply");
 	s->depth++;
 	return true;
 }
 
-static bool
-scan_array(struct scan *s)
+/* Behind the bracket. */
+static const char *
+scan_array(struct scan *s, const char *p)
 {
 	if (!enter(s))
-		return false;
-	if (!take(s, ']')) {
-		do {
-			if (!scan_value(s))
-				return false;
-		} while (take(s, ','));
-		if (!take(s, ']'))
+		return NULL;
+	if (!is(s, p, ']')) {
+		while ((p = scan_value(s, p)) != NULL && is(s, p, ','))
+			p++;
+		if (p == NULL)
+			return NULL;
+		if (!is(s, p, ']'))
 			return fail(s, "malformed array");
 	}
 	s->depth--;
-	return true;
+	return p + 1;
 }
 
-/* Push the name at text[at..at+len) unless its object, whose names start at
- * first, has it already.  The hash spares most comparisons. */
+/* Push the name [at, end) unless its object, whose names start at first, has
+ * it already.  The hash spares most comparisons. */
 static bool
-add_name(struct scan *s, size_t first, size_t at, size_t len)
+add_name(struct scan *s, size_t first, const char *at, const char *end)
 {
 	struct json_scan_name *names = s->scratch->names;
+	const size_t len = (size_t)(end - at);
 	uint8_t hash = 0;
+	size_t i;
 
 	if (len > JSON_NAME_MAX)
-		return fail(s, "name too long");
+		return refuse(s, "name too long");
 	if (s->n_names - first == JSON_NAMES_MAX)
-		return fail(s, "too many names in an object");
-	for (size_t i = 0; i < len; i++)
-		hash = (uint8_t)(hash * 31 + (unsigned char)s->text[at + i]);
-	for (size_t i = first; i < s->n_names; i++) {
+		return refuse(s, "too many names in an object");
+	for (i = 0; i < len; i++)
+		hash = (uint8_t)(hash * 31 + (unsigned char)at[i]);
+	for (i = first; i < s->n_names; i++)
 		if (names[i].hash == hash && names[i].len == len &&
-		    memcmp(s->text + names[i].at, s->text + at, len) == 0)
-			return fail(s, "duplicate name");
-	}
-	names[s->n_names++] = (struct json_scan_name){ .at = (uint16_t)at,
-	    .len = (uint8_t)len, .hash = hash };
+		    memcmp(s->text + names[i].at, at, len) == 0)
+			return refuse(s, "duplicate name");
+	names[s->n_names++] = (struct json_scan_name){ .len = (uint8_t)len,
+	    .at = (uint16_t)(at - s->text), .hash = hash };
 	return true;
 }
 
-static bool
-scan_member(struct scan *s, size_t first)
+static const char *
+scan_member(struct scan *s, const char *p, size_t first)
 {
-	bool escaped = false;
-	size_t start;
+	const unsigned escapes = s->escapes;
+	const char *name = p + 1;
 
-	if (!take(s, '"'))
+	if (!is(s, p, '"'))
 		return fail(s, "malformed object");
-	start = s->at;
-	if (!scan_string(s, &escaped))
-		return false;
-	if (escaped)
+	if ((p = scan_string(s, name)) == NULL)
+		return NULL;
+	if (s->escapes != escapes)
 		return fail(s, "escape in a name");
-	if (!add_name(s, first, start, s->at - 1 - start))
-		return false;
-	if (!take(s, ':'))
-		return fail(s, "malformed object");
-	return scan_value(s);
+	if (!add_name(s, first, name, p - 1))
+		return NULL;
+	return is(s, p, ':') ? scan_value(s, p + 1) : fail(s, "malformed object");
 }
 
-static bool
-scan_object(struct scan *s)
+/* Behind the brace. */
+static const char *
+scan_object(struct scan *s, const char *p)
 {
-	size_t first = s->n_names;
+	const size_t first = s->n_names;
 
 	if (!enter(s))
-		return false;
-	if (!take(s, '}')) {
-		do {
-			if (!scan_member(s, first))
-				return false;
-		} while (take(s, ','));
-		if (!take(s, '}'))
+		return NULL;
+	if (!is(s, p, '}')) {
+		while ((p = scan_member(s, p, first)) != NULL && is(s, p, ','))
+			p++;
+		if (p == NULL)
+			return NULL;
+		if (!is(s, p, '}'))
 			return fail(s, "malformed object");
 	}
 	s->n_names = first;
 	s->depth--;
-	return true;
+	return p + 1;
 }
 
-static bool
-scan_value(struct scan *s)
+static const char *
+scan_value(struct scan *s, const char *p)
 {
-	bool escaped = false;
-
-	if (s->at >= s->len)
+	if (p >= s->end)
 		return fail(s, "cut short");
-	switch (s->text[s->at]) {
+	switch (*p) {
 	case '{':
-		s->at++;
-		return scan_object(s);
+		return scan_object(s, p + 1);
 	case '[':
-		s->at++;
-		return scan_array(s);
+		return scan_array(s, p + 1);
 	case '"':
-		s->at++;
-		return scan_string(s, &escaped);
+		return scan_string(s, p + 1);
 	case 't':
-		return scan_word(s, "true");
+		return scan_word(s, p, "true", 4);
 	case 'f':
-		return scan_word(s, "false");
+		return scan_word(s, p, "false", 5);
 	case 'n':
-		return scan_word(s, "null");
+		return scan_word(s, p, "null", 4);
 	default:
-		return scan_number(s);
+		return scan_number(s, p);
 	}
 }
 
 const char *
 json_scan_object(struct json_scan *scratch, const char *text, size_t len)
 {
-	struct scan s = { .scratch = scratch, .text = text, .len = len };
+	struct scan s = { .scratch = scratch, .text = text, .end = text + len };
+	const char *p;
 
 	if (len > JSON_SCAN_MAX)
 		return "too long";
-	if (!take(&s, '{'))
+	if (!is(&s, text, '{'))
 		return "not an object";
-	if (!scan_object(&s))
+	if ((p = scan_object(&s, text + 1)) == NULL)
 		return s.rule;
-	return s.at == len ? NULL : "bytes behind the object";
+	return p == s.end ? NULL : "bytes behind the object";
 }

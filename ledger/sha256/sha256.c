@@ -129,6 +129,7 @@ struct lane {
 	size_t left;
 	size_t blocks;			/* laid out and not compressed */
 	bool last;			/* the padding is among them */
+	uint8_t prefix;
 	uint8_t room[LANE_ROOM];
 };
 
@@ -148,35 +149,53 @@ static const uint8_t nothing[LANE_ROOM];
 static void
 put_be64(uint8_t out[8], uint64_t value)
 {
-	int i;
-
-	for (i = 7; i >= 0; i--, value >>= 8)
-		out[i] = (uint8_t)value;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	value = __builtin_bswap64(value);
+#endif
+	memcpy(out, &value, sizeof(value));
 }
 
-/* Lay out more of the message behind the have bytes that are there; all of it
- * and the padding if they fit, or whole blocks with more than one left. */
+/* The message's end, all that is left of it, behind the have bytes that are
+ * there; and the padding. */
 static void
-lay_out(struct lane *lane, size_t have)
+lay_out_end(struct lane *lane, size_t have)
 {
-	size_t n = lane->left, end;
+	const size_t n = lane->left;
+	uint8_t *end;
 
-	lane->last = have + n + PADDING <= LANE_ROOM;
-	if (!lane->last)
-		n = LANE_ROOM - SHA256_BLOCK - have;
+	lane->blocks = (have + n + PADDING + SHA256_BLOCK - 1) / SHA256_BLOCK;
+	end = lane->room + lane->blocks * SHA256_BLOCK;
+	/* two whole blocks are quicker than as many bytes as it takes */
+	memset(end - SHA256_BLOCK, 0, SHA256_BLOCK);
+	if (lane->blocks > 1)
+		memset(end - 2 * SHA256_BLOCK, 0, SHA256_BLOCK);
+	if (have > 0)
+		lane->room[0] = lane->prefix;
 	if (n > 0)
 		memcpy(lane->room + have, lane->from, n);
+	lane->room[have + n] = 0x80;
+	put_be64(end - 8, 8 * (1 + (uint64_t)lane->job->len));
+	lane->last = true;
+}
+
+/* Lay out more of the message: its beginning with the prefix, or what follows.
+ * All of it and the padding if they fit; else whole blocks, with more than one
+ * left. */
+static void
+lay_out(struct lane *lane, bool first)
+{
+	const size_t have = first ? 1 : 0, n = LANE_ROOM - SHA256_BLOCK - have;
+
+	if (have + lane->left + PADDING <= LANE_ROOM) {
+		lay_out_end(lane, have);
+		return;
+	}
+	lane->room[0] = lane->prefix;
+	memcpy(lane->room + have, lane->from, n);
 	lane->from += n;
 	lane->left -= n;
-	have += n;
-	lane->blocks = have / SHA256_BLOCK;
-	if (!lane->last)
-		return;
-	lane->blocks = (have + PADDING + SHA256_BLOCK - 1) / SHA256_BLOCK;
-	end = lane->blocks * SHA256_BLOCK - 8;
-	lane->room[have++] = 0x80;
-	memset(lane->room + have, 0, end - have);
-	put_be64(lane->room + end, 8 * (1 + (uint64_t)lane->job->len));
+	lane->blocks = LANE_BLOCKS - 1;
+	lane->last = false;
 }
 
 /* Give the lane the next message, or none. */
@@ -194,8 +213,8 @@ begin(struct lanes *lanes, unsigned j)
 	lane->job = lanes->next++;
 	lane->from = lane->job->data;
 	lane->left = lane->job->len;
-	lane->room[0] = lanes->prefix;
-	lay_out(lane, 1);
+	lane->prefix = lanes->prefix;
+	lay_out(lane, true);
 	lanes->data[j] = lane->room;
 	lanes->active++;
 	for (i = 0; i < 8; i++)
@@ -230,7 +249,7 @@ advance(struct lanes *lanes, unsigned j, size_t count)
 	if (lane->blocks > 0)
 		return;
 	if (!lane->last) {
-		lay_out(lane, 0);
+		lay_out(lane, false);
 		lanes->data[j] = lane->room;
 		return;
 	}

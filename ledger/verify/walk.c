@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/record_memo.h"
 #include "ledger/sha256/sha256.h"
 #include "ledger/verify/walk.h"
 
 #define BUFFER (1024 * 1024)		/* bytes of a batch */
+#define READ_MORE (16 * 1024)		/* where a guess was too low */
 #define LINE_ROOM (RECORD_LINE_MAX + 2)	/* a line that is one byte too long, and LF */
 
 enum state { EMPTY, FILLED, DONE };
@@ -58,22 +60,6 @@ struct pool {
 
 /* ---- working on a batch ---- */
 
-static uint8_t
-nibble(char c)
-{
-	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-}
-
-/* Lowercase digits, as record_parse has checked. */
-static void
-decode_prev(const char *hex, uint8_t out[TREE_HASH_LEN])
-{
-	unsigned i;
-
-	for (i = 0; i < TREE_HASH_LEN; i++)
-		out[i] = (uint8_t)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
-}
-
 static void
 hash_lines(struct slot *slot)
 {
@@ -108,7 +94,7 @@ fold(struct slot *slot)
 }
 
 static void
-work(struct slot *slot, struct json_scan *scratch)
+work(struct slot *slot, struct record_memo *memo)
 {
 	struct walk_line *line;
 	unsigned i;
@@ -116,9 +102,8 @@ work(struct slot *slot, struct json_scan *scratch)
 	hash_lines(slot);
 	for (i = 0; i < slot->batch.count; i++) {
 		line = &slot->lines[i];
-		line->rule = record_check(scratch, line->text, line->len, &line->record);
-		if (line->rule == NULL)
-			decode_prev(line->record.prev.ptr, line->prev);
+		line->rule = record_memo_check(memo, line->text, line->len,
+		    &line->record, line->prev);
 	}
 	slot->batch.whole = slot->batch.count == WALK_LINES;
 	if (slot->batch.whole)
@@ -129,17 +114,17 @@ static void *
 worker(void *arg)
 {
 	struct pool *pool = arg;
-	struct json_scan *scratch = malloc(sizeof(*scratch));
+	struct record_memo *memo = calloc(1, sizeof(*memo));
 	struct slot *slot;
 
-	assert(scratch != NULL);
+	assert(memo != NULL);
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
 		slot = &pool->slots[pool->next];
 		if (slot->state == FILLED) {
 			pool->next = (pool->next + 1) % pool->slot_count;
 			pthread_mutex_unlock(&pool->lock);
-			work(slot, scratch);
+			work(slot, memo);
 			pthread_mutex_lock(&pool->lock);
 			slot->state = DONE;
 			pthread_cond_signal(&pool->done);
@@ -150,7 +135,7 @@ worker(void *arg)
 		}
 	}
 	pthread_mutex_unlock(&pool->lock);
-	free(scratch);
+	free(memo);
 	return NULL;
 }
 
@@ -296,14 +281,15 @@ fill(struct reader *r, struct slot *slot, uint64_t *torn, char *err, size_t err_
 			slot->have = at = slot->batch.count > 0 ? at : 0;
 		if (BUFFER - slot->have == 0)
 			break;
-		if (more(r, slot, r->guess, err, err_len) != 0)
+		if (more(r, slot, r->guess > slot->have ? r->guess - slot->have :
+		    READ_MORE, err, err_len) != 0)
 			return -1;
 	}
 	r->index += slot->batch.count;
 	r->line += slot->batch.count;
 	r->rest = slot->buf + at;
 	r->rest_len = slot->have - at;
-	r->guess = at / 8 * 9 + 2 * LINE_ROOM;
+	r->guess = at + at / 64 + READ_MORE;
 	*torn = 0;
 	if (r->end && (slot->batch.count < limit || r->rest_len == 0)) {
 		*torn = r->rest_len + r->skip;
@@ -390,10 +376,10 @@ await(struct pool *pool, struct slot *slot)
 }
 
 static void
-submit(struct pool *pool, struct slot *slot, struct json_scan *scratch)
+submit(struct pool *pool, struct slot *slot, struct record_memo *memo)
 {
 	if (pool->threads == 0) {
-		work(slot, scratch);
+		work(slot, memo);
 		slot->state = DONE;
 		return;
 	}
@@ -413,7 +399,7 @@ deliver(struct pool *pool, struct slot *slot, struct walk *walk)
 
 static int
 run(struct pool *pool, struct reader *r, struct walk *walk,
-    struct json_scan *scratch, char *err, size_t err_len)
+    struct record_memo *memo, char *err, size_t err_len)
 {
 	uint64_t filled = 0, delivered = 0, torn = 0, torn_line;
 	const unsigned ahead = pool->threads == 0 ? 1 : pool->slot_count - 1;
@@ -429,7 +415,7 @@ run(struct pool *pool, struct reader *r, struct walk *walk,
 		if (fill(r, &pool->slots[filled % pool->slot_count], &torn, err, err_len) != 0)
 			return -1;
 		torn_line = r->line;
-		submit(pool, &pool->slots[filled++ % pool->slot_count], scratch);
+		submit(pool, &pool->slots[filled++ % pool->slot_count], memo);
 		while (torn != 0 && result == 0 && delivered < filled)
 			result = deliver(pool, &pool->slots[delivered++ % pool->slot_count], walk);
 		if (torn != 0 && result == 0)
@@ -445,16 +431,16 @@ walk_run(struct walk *walk, char *err, size_t err_len)
 {
 	struct reader r = { .walk = walk, .fd = -1, .index = walk->first,
 	    .rest = "", .guess = BUFFER / 2 };
-	struct json_scan *scratch = malloc(sizeof(*scratch));
+	struct record_memo *memo = calloc(1, sizeof(*memo));
 	struct pool pool;
 	int result = -1;
 
-	if (pool_make(&pool, walk->threads) != 0 || scratch == NULL)
+	if (pool_make(&pool, walk->threads) != 0 || memo == NULL)
 		snprintf(err, err_len, "out of memory");
 	else
-		result = run(&pool, &r, walk, scratch, err, err_len);
+		result = run(&pool, &r, walk, memo, err, err_len);
 	pool_free(&pool);
-	free(scratch);
+	free(memo);
 	if (r.fd >= 0)
 		close(r.fd);
 	walk->bytes = r.bytes;
