@@ -2,6 +2,7 @@
 #include "api/impl.h"
 
 #include "gate/process.h"
+#include "gate/tcp_peer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,8 +73,14 @@ peer_find(struct api_call *call)
 	socklen_t len = sizeof(cred);
 
 	call->peer = (struct peer){ -1, -1, 0 };
-	if (call->door == DOOR_TCP || info == NULL || getsockopt(
-	    info->connect_fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1)
+	if (info == NULL)
+		return;
+	if (call->door == DOOR_TCP) {
+		call->peer = tcp_peer(info->connect_fd);
+		return;
+	}
+	if (getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &cred,
+	    &len) == -1)
 		return;
 	call->peer.uid = cred.uid;
 	if (cred.pid <= 0)

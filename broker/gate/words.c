@@ -64,6 +64,8 @@ peer_out(struct json_out *out, const struct peer *peer)
 		json_out_int(out, "uid", peer->uid);
 	if (peer->pid > 0)
 		json_out_int(out, "pid", peer->pid);
+	else
+		json_out_str(out, "process", "not established");
 	json_out_object_end(out);
 }
 
@@ -81,9 +83,11 @@ place_out(struct json_out *out, const struct target *place)
 	if (place == NULL || place->host[0] == '\0')
 		return;
 	json_out_object(out, "target");
-	json_out_str(out, "scheme", place->https ? "https" : "http");
+	if (place->port != 0)
+		json_out_str(out, "scheme", place->https ? "https" : "http");
 	json_out_str(out, "host", place->host);
-	json_out_uint(out, "port", place->port);
+	if (place->port != 0)
+		json_out_uint(out, "port", place->port);
 	json_out_object_end(out);
 }
 

@@ -272,21 +272,15 @@ take_target(struct head_cursor *c, struct head *out)
 	return HEAD_DONE;
 }
 
-/* host ":" digits; the host itself is looked at by target_from_authority. */
+/* What could be a host and a port, or lacks it: target_from_authority looks at it
+ * once it is known whose request it is. */
 static bool
 is_authority(struct slice t)
 {
-	size_t digits = 0;
-
-	while (digits < t.n && is_digit(t.p[t.n - 1 - digits]))
-		digits++;
-	if (digits == 0 || digits > 5 || t.n < digits + 2 ||
-	    t.p[t.n - 1 - digits] != ':')
-		return false;
 	for (size_t i = 0; i < t.n; i++)
 		if (strchr("/?\\,", t.p[i]) != NULL)
 			return false;
-	return true;
+	return t.n > 0;
 }
 
 static bool

@@ -261,15 +261,18 @@ route_connect(struct conn *conn)
 	const char *rule;
 
 	rule = target_from_authority(exchange->head.target, 0, &exchange->target);
-	if (rule == NULL && exchange->target.port == 0)
-		rule = "CONNECT without a port";
 	if (rule != NULL) {
 		bad_target(conn, rule);
 		return false;
 	}
 	exchange->has_target = true;
 	exchange->target.https = true;
-	return true;
+	if (exchange->target.port != 0)
+		return true;
+	respond_refuse(conn, 400, "connect/no-port",
+	    "CONNECT names a host without a port",
+	    "send CONNECT host:port; for https the port is 443");
+	return false;
 }
 
 /* A binding for what the tunnel would carry: TLS, else plain HTTP. */

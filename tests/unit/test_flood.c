@@ -119,7 +119,7 @@ test_words(void **state)
 	assert_string_equal(buf, "{\"count\":901,\"from\":\"1970-01-01T00:00:00.000000Z\","
 	    "\"to\":\"1970-01-01T00:00:01.500000Z\",\"decision\":\"deny\","
 	    "\"rule\":\"http/malformed\",\"reason\":\"bare LF\",\"status\":400,"
-	    "\"peer\":{\"uid\":1000}}");
+	    "\"peer\":{\"uid\":1000,\"process\":\"not established\"}}");
 	assert_int_equal(gate_counted_record(&told, buf, 20), -1);
 }
 
