@@ -30,14 +30,6 @@ policy_scratch_free(struct policy_scratch *scratch)
 	free(scratch);
 }
 
-static const struct value *
-the_result(const struct eval *eval)
-{
-	if (eval->results->col.n != 1)
-		return NULL;
-	return value_member(eval->results->col.items[0], "result");
-}
-
 static void
 evaluate(const struct policy_pack *pack, struct policy_scratch *scratch,
     const struct policy_input *input, struct policy_decision *out)
@@ -46,12 +38,7 @@ evaluate(const struct policy_pack *pack, struct policy_scratch *scratch,
 	struct eval eval = { .arena = arena, .plan = pack->plan,
 	    .data = pack->data, .facts = pack->facts,
 	    .facts_of = pack->data, .now_ns = input->now_ns, .strict = true };
-	static const char *const rules[] = {
-		"", "engine/builtin", "engine/builtin", "engine/conflict",
-		"engine/limit"
-	};
 	char err[200], why[POLICY_TEXT_MAX];
-	enum eval_status status;
 
 	eval.input = input_document(arena, input, err, sizeof(err));
 	if (eval.input == NULL) {
@@ -63,14 +50,7 @@ evaluate(const struct policy_pack *pack, struct policy_scratch *scratch,
 	if (scratch->recall != NULL)
 		recall_begin(scratch->recall, pack->plan, pack->number, input);
 	eval.recall = scratch->recall;
-	status = eval_run(&eval, pack->entry);
-	if (status != EVAL_OK) {
-		snprintf(why, sizeof(why), "the policy failed: %s",
-		    arena->message);
-		decision_deny(out, rules[status], why);
-		return;
-	}
-	decision_from_value(arena, the_result(&eval), out);
+	decision_run(&eval, pack->entry, out);
 }
 
 void

@@ -184,3 +184,32 @@ decision_from_value(struct arena *arena, const struct value *result,
 	if (rule != NULL)
 		put_text(out->rule, rule->str.p, rule->str.n);
 }
+
+static const struct value *
+the_result(const struct eval *eval)
+{
+	if (eval->results->col.n != 1)
+		return NULL;
+	return value_member(eval->results->col.items[0], "result");
+}
+
+enum eval_status
+decision_run(struct eval *eval, const struct plan_func *entry,
+    struct policy_decision *out)
+{
+	static const char *const rules[] = {
+		"", "engine/builtin", "engine/builtin", "engine/conflict",
+		"engine/limit"
+	};
+	enum eval_status status = eval_run(eval, entry);
+	char why[POLICY_TEXT_MAX];
+
+	if (status == EVAL_OK) {
+		decision_from_value(eval->arena, the_result(eval), out);
+		return status;
+	}
+	snprintf(why, sizeof(why), "the policy failed: %s",
+	    eval->arena->message);
+	decision_deny(out, rules[status], why);
+	return status;
+}

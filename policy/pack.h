@@ -70,6 +70,10 @@ struct policy_scratch {
 	struct recall *recall;	/* NULL: without memory for it */
 };
 
+/* Run an entry of a prepared evaluation; out says what went wrong, too. */
+enum eval_status decision_run(struct eval *eval, const struct plan_func *entry,
+    struct policy_decision *out);
+
 /* Limits of one decision. */
 #define DECISION_ARENA_FIRST ((size_t)256 * 1024)
 #define DECISION_ARENA_MAX ((size_t)32 * 1024 * 1024)

@@ -43,6 +43,12 @@ void policy_pack_unref(struct policy_pack *pack);
 /* "sha256:…" over the sorted path, length and bytes of the pack's files. */
 const char *policy_pack_digest(const struct policy_pack *pack);
 
+/* Write the pack's files to dir/<64 hex of its digest>, whole or not at all;
+ * where they are already, only their time is renewed.  dir is made (0700) if it
+ * is not there.  0, or -1 with a message. */
+int policy_pack_keep(const struct policy_pack *pack, const char *dir,
+    char *err, size_t err_len);
+
 /* The pack's data document as JSON text; valid while the pack is. */
 const char *policy_pack_data(const struct policy_pack *pack, size_t *len);
 
@@ -130,9 +136,10 @@ void policy_decide(const struct policy_pack *pack,
 int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
 
 /*
- * `countersign policy check|eval|test|build|replay|diff ...`; argv[0] is
- * "policy", or already the command behind it.  The exit status: 0, 1 where the answer is no, 2 for wrong usage
- * or files that cannot be read.
+ * `countersign policy check|eval|test|build|replay|diff|compare ...`; argv[0]
+ * is "policy", or already the command behind it.  The exit status: 0, 1 where
+ * the answer is no, 2 where it could not be found out, 3 for wrong usage or
+ * files that cannot be read.
  */
 int policy_command(int argc, char **argv);
 

@@ -224,9 +224,6 @@ prepare(struct session *session)
 		cli_err("%s/runs/last: %s", cli_home(), strerror(errno));
 		return -1;
 	}
-	if (packs_keep(session->err, sizeof(session->err)) != 0)
-		cli_err("the policy pack was not kept for the evidence: %s",
-		    session->err);
 	len = readlink("/proc/self/exe", session->self, sizeof(session->self) - 1);
 	if (len <= 0) {
 		cli_err("/proc/self/exe: %s", strerror(errno));

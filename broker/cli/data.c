@@ -1,7 +1,6 @@
 #include "cli/data.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/packs.h"
 #include "gate/binding.h"
 #include "private_file.h"
 
@@ -175,7 +174,7 @@ tell_daemon(struct data *data)
 int
 data_commit(struct data *data)
 {
-	char *text = json_dumps(data->root, JSON_INDENT(2)), err[CLI_ERR_MAX];
+	char *text = json_dumps(data->root, JSON_INDENT(2));
 	int rc = CLI_USAGE;
 
 	if (text == NULL) {
@@ -186,8 +185,6 @@ data_commit(struct data *data)
 		cli_err("%s: %s", data->path, strerror(errno));
 	} else {
 		rc = tell_daemon(data);
-		if (rc == CLI_OK && packs_keep(err, sizeof(err)) != 0)
-			cli_err("note: %s", cli_clean(err));
 	}
 	free(text);
 	return rc;

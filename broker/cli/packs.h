@@ -1,6 +1,6 @@
 /*
- * HOME/packs/<64 hex>: every policy pack that decided something, kept by its
- * digest, so that a run's evidence can hold the rules it was decided by.
+ * HOME/packs/<64 hex>: every policy pack that was in force, kept by the daemon
+ * under its digest, so that a run's evidence can hold the rules it was decided by.
  */
 #ifndef BROKER_CLI_PACKS_H
 #define BROKER_CLI_PACKS_H
@@ -11,10 +11,6 @@
 #include <time.h>
 
 #define PACKS_HEX_LEN 64
-
-/* Keep a copy of HOME/pack as it is now, if there is none of that digest.
- * 0, or -1 with a message. */
-int packs_keep(char *err, size_t err_len);
 
 struct packs_kept {
 	char digest[POLICY_DIGEST_LEN + 1];	/* "sha256:<64 hex>" */

@@ -172,13 +172,15 @@ open_engine(struct daemon *daemon, char *err, size_t err_len)
 static int
 open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 {
+	char packs[PATH_MAX];
 	struct gate_options options = { .vault = daemon->vault,
-	    .pack_path = pack, .opa = daemon->opa,
+	    .pack_path = pack, .packs_dir = packs, .opa = daemon->opa,
 	    .pseudonym_key = keys_pseudonym(daemon->keys) };
 	struct rules *rules;
 	bool same;
 
-	if ((daemon->gate = gate_new(&options, err, err_len)) == NULL)
+	if (path_of("packs", packs, err, err_len) != 0 ||
+	    (daemon->gate = gate_new(&options, err, err_len)) == NULL)
 		return -1;
 	rules = gate_rules(daemon->gate);
 	same = strcmp(rules_digest(rules), daemon->policy) == 0;
@@ -307,16 +309,18 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 
 /*
  * Before any thread: nothing outside the home is written, and in it only the
- * vault and run/; the ledger is the recorder's.  Read is what libraries need
+ * vault, run/ and packs/; the ledger is the recorder's.  Read is what libraries need
  * (certificates, resolver, modules) and /proc, where callers are looked up.
  */
 static int
 confine(const struct conf *conf, char *err, size_t err_len)
 {
-	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], token[PATH_MAX] = "";
+	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], packs[PATH_MAX],
+	    token[PATH_MAX] = "";
 	const char *certificates = getenv("SSL_CERT_FILE");
 	struct confine_path paths[] = {
 		{ vault, CONFINE_WRITE }, { run, CONFINE_WRITE },
+		{ packs, CONFINE_WRITE },
 		{ home, CONFINE_READ }, { "/proc", CONFINE_READ },
 		{ "/etc", CONFINE_READ }, { "/usr", CONFINE_READ },
 		{ "/lib", CONFINE_READ }, { "/lib64", CONFINE_READ },
@@ -337,7 +341,8 @@ confine(const struct conf *conf, char *err, size_t err_len)
 
 	if (path_of("", home, err, err_len) != 0 ||
 	    path_of("vault", vault, err, err_len) != 0 ||
-	    path_of("run", run, err, err_len) != 0)
+	    path_of("run", run, err, err_len) != 0 ||
+	    path_of("packs", packs, err, err_len) != 0)
 		return -1;
 	/* The token's directory: agents renew it by renaming a new file there. */
 	if (conf->kv.token_file != NULL) {

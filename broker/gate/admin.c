@@ -70,6 +70,14 @@ locks_init(struct gate *gate)
 	return 0;
 }
 
+/* What decides must be there when somebody looks at the evidence. */
+static int
+keep(struct gate *gate, const struct rules *rules, char *err, size_t err_len)
+{
+	return gate->packs_dir == NULL ? 0 : policy_pack_keep(rules->pack,
+	    gate->packs_dir, err, err_len);
+}
+
 struct gate *
 gate_new(const struct gate_options *options, char *err, size_t err_len)
 {
@@ -83,13 +91,17 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 	gate->vault = options->vault;
 	gate->opa = options->opa;
 	gate->pack_path = strdup(options->pack_path);
+	if (options->packs_dir != NULL)
+		gate->packs_dir = strdup(options->packs_dir);
 	gate->keyed = keyed_new(options->pseudonym_key);
-	if (gate->pack_path == NULL || gate->keyed == NULL) {
+	if (gate->pack_path == NULL || gate->keyed == NULL ||
+	    (options->packs_dir != NULL && gate->packs_dir == NULL)) {
 		snprintf(err, err_len, "out of (locked) memory");
 		goto fail;
 	}
 	gate->rules = rules_load(gate->pack_path, err, err_len);
-	if (gate->rules == NULL)
+	if (gate->rules == NULL ||
+	    keep(gate, gate->rules, err, err_len) == -1)
 		goto fail;
 	if (secrets_refresh(&gate->secrets, gate->vault, gate->rules) == -1) {
 		snprintf(err, err_len, "out of (locked) memory");
@@ -118,6 +130,7 @@ gate_free(struct gate *gate)
 	rules_unref(gate->rules);
 	keyed_free(gate->keyed);
 	free(gate->pack_path);
+	free(gate->packs_dir);
 	pthread_mutex_destroy(&gate->admin);
 	pthread_rwlock_destroy(&gate->lock);
 	pthread_mutex_destroy(&gate->rules_lock);
@@ -204,10 +217,19 @@ reload_locked(struct gate *gate, struct ledger_port *port,
     struct rules *after, struct gate_problem *why)
 {
 	struct rules *before = gate->rules;
+	char err[GATE_WHY_MAX] = "";
 
 	if (strcmp(before->digest, after->digest) == 0) {
 		rules_unref(after);
 		return 0;
+	}
+	/* The old one, too: its time says until when it was in force. */
+	if (keep(gate, before, err, sizeof(err)) == -1 ||
+	    keep(gate, after, err, sizeof(err)) == -1) {
+		rules_unref(after);
+		gate_problem_set(why, 503, "policy/not-kept", err,
+		    "the pack in force stays; see that the place can be written");
+		return -1;
 	}
 	if (reload_record(port, before, after, why) == -1) {
 		rules_unref(after);

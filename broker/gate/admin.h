@@ -32,6 +32,7 @@ struct opa;	/* policy/opa/opa.h */
 struct gate_options {
 	struct vault *vault;		/* borrowed; outlives the gate */
 	const char *pack_path;		/* directory or .tar.gz, read again at each reload */
+	const char *packs_dir;		/* where packs that come into force are kept; NULL: nowhere */
 	/* 32 bytes under which principals are written to the ledger, so that
 	 * the operator can find a person's records and nobody else can.  NULL:
 	 * random for this daemon. */
@@ -185,6 +186,7 @@ struct gate_action {
  * policy.verdict say what was decided.  The caller appends the record. */
 struct gate_answer {
 	enum policy_verdict verdict;
+	bool by_gate;			/* refused by a rule of the gate's own */
 	struct policy_decision policy;
 	struct gate_verdict record;
 };

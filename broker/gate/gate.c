@@ -232,7 +232,6 @@ spend_step(struct passage *p)
 		return refuse(p, 403, "grant/replayed",
 		    "its requests are spent; a grant's token is never valid again",
 		    "ask for a new grant");
-	p->input.grant.uses_left = atomic_load(&p->grant->left);
 	atomic_fetch_add(&p->gate->grants_redeemed, 1);
 	return true;
 }

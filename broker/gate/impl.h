@@ -125,7 +125,7 @@ struct run {
 
 struct gate {
 	struct vault *vault;
-	char *pack_path;
+	char *pack_path, *packs_dir;	/* packs_dir: NULL where nothing is kept */
 	struct keyed *keyed;
 	const struct opa *opa;		/* NULL: the evaluator decides */
 

@@ -29,6 +29,17 @@ marked_json(const uint8_t *key, struct policy_str text,
 	    KEYED_TEXT_MAX + 2, "\"%s\"", mark) };
 }
 
+/* What git asks before a push or a fetch: known to all, and policies look at
+ * it, so that a replay needs it. */
+static bool
+is_discovery(struct policy_str query)
+{
+	const struct slice text = { query.p, query.n };
+
+	return slice_eq(text, SLICE("service=git-upload-pack")) ||
+	    slice_eq(text, SLICE("service=git-receive-pack"));
+}
+
 int
 words_input(struct gate_thread *thread, const struct run *run,
     const struct policy_input *input, bool tainted)
@@ -38,7 +49,9 @@ words_input(struct gate_thread *thread, const struct run *run,
 	char query[KEYED_TEXT_MAX], path[KEYED_TEXT_MAX], host[KEYED_TEXT_MAX];
 	char name[KEYED_TEXT_MAX], args[KEYED_TEXT_MAX + 2];
 
-	safe.target.query = marked(keyed->query, safe.target.query, query);
+	if (!is_discovery(safe.target.query))
+		safe.target.query = marked(keyed->query, safe.target.query,
+		    query);
 	safe.action.args = marked_json(keyed->query, safe.action.args, args);
 	if (tainted) {
 		safe.target.path = marked(keyed->query, safe.target.path,

@@ -5,6 +5,8 @@
 
 #include "policy/command/command.h"
 
+#define OPERANDS_MAX 16
+
 static const struct {
 	const char *name, *operands, *what;
 	int min, max;
@@ -18,11 +20,15 @@ static const struct {
 	    command_test },
 	{ "build", "PACK", "compile its plan.json (needs opa)", 1, 1,
 	    command_build },
-	{ "replay", "--pack PACK RECORDS...",
+	{ "replay", "[--pack PACK] RECORDS...",
 	    "decide recorded inputs again; they must come out the same", 1,
-	    16, command_replay },
+	    OPERANDS_MAX, command_replay },
 	{ "diff", "OLD NEW RECORDS...",
-	    "what another pack would have decided", 3, 16, command_diff }
+	    "what another pack would have decided", 3, OPERANDS_MAX,
+	    command_diff },
+	{ "compare", "--opa ADDRESS RECORDS...",
+	    "the evaluator beside an OPA server, on recorded inputs", 1,
+	    OPERANDS_MAX, command_compare }
 };
 
 static int
@@ -32,13 +38,17 @@ usage(FILE *out)
 
 	fprintf(out, "usage: countersign policy COMMAND [OPTIONS] ...\n\n");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		fprintf(out, "  %-7s %-24s %s\n", commands[i].name,
+		fprintf(out, "  %-8s%-25s %s\n", commands[i].name,
 		    commands[i].operands, commands[i].what);
 	fprintf(out, "\n  --key FILE    only a pack that this key signed\n"
 	    "  --entry NAME  another entry point than " PACK_ENTRY "\n"
 	    "  --trace       which statements did not hold, and where\n"
 	    "  --opa-default builtin errors are undefined, as in OPA\n"
-	    "  --pack PACK   for replay\n");
+	    "  --pack PACK   replay, compare: this pack, not the recorded one\n"
+	    "  --opa ADDRESS compare: unix:/path, https://host:port, "
+	    "http://127.0.0.1:port\n"
+	    "  --ca FILE     compare: authorities for https\n"
+	    "  --json        replay, diff, compare: one JSON object a line\n");
 	return COMMAND_FAILED;
 }
 
@@ -53,6 +63,13 @@ command_fail(const char *format, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	return COMMAND_FAILED;
+}
+
+bool
+command_is_text(const struct value *v, const char *text)
+{
+	return v != NULL && v->kind == VALUE_STRING &&
+	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
 }
 
 /* All of it, with a NUL behind; NULL where it cannot be read or is too large. */
@@ -126,7 +143,9 @@ take_option(struct command_args *out, int argc, char **argv, int *i)
 	} values[] = {
 		{ "--key", offsetof(struct command_args, key) },
 		{ "--entry", offsetof(struct command_args, entry) },
-		{ "--pack", offsetof(struct command_args, pack) }
+		{ "--pack", offsetof(struct command_args, pack) },
+		{ "--opa", offsetof(struct command_args, opa) },
+		{ "--ca", offsetof(struct command_args, ca) }
 	};
 	const char *o = argv[*i];
 	size_t k;
@@ -178,8 +197,11 @@ policy_command(int argc, char **argv)
 			if (!take_option(&args, argc, argv, &i))
 				return command_fail("%s: unknown option, or "
 				    "its value is missing", argv[i]);
-		} else if (args.n < 16) {
+		} else if (args.n < OPERANDS_MAX) {
 			args.operand[args.n++] = argv[i];
+		} else {
+			return command_fail("more than %d operands",
+			    OPERANDS_MAX);
 		}
 	}
 	for (c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {

@@ -4,13 +4,18 @@
 
 #include "policy/pack.h"
 
-enum { COMMAND_YES = 0, COMMAND_NO = 1, COMMAND_FAILED = 2 };
+/* As all of countersign's commands end: countersign(1). */
+enum {
+	COMMAND_YES = 0, COMMAND_NO = 1,
+	COMMAND_UNSURE = 2,	/* it could not be found out */
+	COMMAND_FAILED = 3	/* wrong usage, or files that cannot be read */
+};
 
 struct command_args {
 	const char *name;		/* of the command */
 	const char *operand[16];
 	int n;
-	const char *entry, *key, *pack;
+	const char *entry, *key, *pack, *opa, *ca;
 	bool trace, opa_default, json;
 };
 
@@ -20,10 +25,12 @@ int command_test(const struct command_args *args);
 int command_build(const struct command_args *args);
 int command_replay(const struct command_args *args);
 int command_diff(const struct command_args *args);
+int command_compare(const struct command_args *args);
 
 /* Says what is wrong on stderr; COMMAND_FAILED. */
 int command_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+bool command_is_text(const struct value *v, const char *text);
 /* With args->key, only a signed one.  NULL after a message. */
 struct policy_pack *command_pack(const struct command_args *args,
     const char *path);

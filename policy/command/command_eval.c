@@ -100,9 +100,11 @@ evaluate(const struct command_args *args, const struct policy_pack *pack,
 		eval.trace = trace;
 		eval.trace_arg = &tracer;
 	}
-	if (eval_run(&eval, entry) != EVAL_OK)
-		return command_fail("the policy failed (a decision would be a "
+	if (eval_run(&eval, entry) != EVAL_OK) {
+		command_fail("the policy failed (a decision would be a "
 		    "denial): %s", arena->message);
+		return COMMAND_NO;
+	}
 	if (eval.results->col.n == 1)
 		result = value_member(eval.results->col.items[0], "result");
 	if (result == NULL) {

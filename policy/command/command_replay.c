@@ -1,80 +1,123 @@
 /*
- * Recorded decisions, decided again: lines of a ledger or bundle whose body
- * has an input (see the broker's RECORDS.md).  What the gate refused by a rule
- * of its own is not the policy's to repeat.
+ * Recorded decisions, decided again: by the pack that each names, by another
+ * one, by two packs or by two engines.  What the gate refused by a rule of its
+ * own is not the policy's to repeat.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy/command/command.h"
-#include "policy/number.h"
+#include "policy/command/digests.h"
+#include "policy/command/tally.h"
+#include "policy/opa/opa.h"
+
+#define PACKS_MAX 256
+#define RULE_KEPT 127	/* bytes of a rule that a record holds */
 
 struct replay {
-	const struct policy_pack *pack, *other;	/* other: diff */
 	struct arena arena;
-	unsigned long seen, same, differ, gate;
+	struct tally tally;
+	const struct policy_pack *pack, *other;	/* pack NULL: the recorded one */
+	struct opa_link *opa;		/* compare: decides in the place of other */
+	unsigned deadline_ms;
+	char packs[PATH_MAX];		/* where recorded packs lie */
+	struct policy_pack *loaded[PACKS_MAX];
+	size_t n_loaded;
 };
 
-static bool
-text_is(const struct value *v, const char *text)
+/* --- which pack --------------------------------------------------------- */
+
+static struct policy_pack *
+load_recorded(struct replay *r, const char *digest)
 {
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
+	char path[PATH_MAX], err[512];
+	struct policy_pack *pack;
 
-/* Times stand as strings in the ledger; the policy wants its numbers. */
-static void
-restore_number(struct arena *arena, const struct value *object,
-    const char *name)
-{
-	const struct value *v = value_member(object, name);
-	int64_t i;
-
-	if (v != NULL && v->kind == VALUE_STRING &&
-	    num_text_int64(v->str.p, v->str.n, &i))
-		value_put(arena, (struct value *)(uintptr_t)object,
-		    value_text(arena, name), value_int(arena, i));
-}
-
-static const struct value *
-input_of(struct arena *arena, const struct value *body)
-{
-	const struct value *input = value_member(body, "input"), *run;
-
-	if (input == NULL || input->kind != VALUE_OBJECT)
+	if (r->packs[0] == '\0' || r->n_loaded == PACKS_MAX ||
+	    snprintf(path, sizeof(path), "%s/%s", r->packs, digest + 7) >=
+	    (int)sizeof(path))
 		return NULL;
-	restore_number(arena, input, "now_ns");
-	run = value_member(input, "run");
-	if (run != NULL && run->kind == VALUE_OBJECT)
-		restore_number(arena, run, "opened_ns");
-	return input;
+	pack = policy_pack_load(path, err, sizeof(err));
+	if (pack == NULL || strcmp(policy_pack_digest(pack), digest) != 0) {
+		policy_pack_unref(pack);
+		return NULL;
+	}
+	r->loaded[r->n_loaded++] = pack;
+	return pack;
 }
 
-static void
+/* The pack that decides; NULL: the recorded one is not to be had. */
+static const struct policy_pack *
+pack_for(struct replay *r, const struct record *record)
+{
+	const struct value *v = record->policy;
+	char digest[POLICY_DIGEST_LEN + 1];
+	size_t i;
+
+	if (v == NULL || v->kind != VALUE_STRING ||
+	    v->str.n != POLICY_DIGEST_LEN ||
+	    memcmp(v->str.p, "sha256:", 7) != 0 ||
+	    memchr(v->str.p, '/', v->str.n) != NULL)
+		return r->pack;
+	memcpy(digest, v->str.p, POLICY_DIGEST_LEN);
+	digest[POLICY_DIGEST_LEN] = '\0';
+	if (r->pack != NULL) {
+		if (strcmp(digest, policy_pack_digest(r->pack)) != 0)
+			r->tally.other++;
+		return r->pack;
+	}
+	for (i = 0; i < r->n_loaded; i++)
+		if (strcmp(policy_pack_digest(r->loaded[i]), digest) == 0)
+			return r->loaded[i];
+	return load_recorded(r, digest);
+}
+
+/* --- deciding ----------------------------------------------------------- */
+
+/* False where it came to no decision, after saying so. */
+static bool
 decide(struct replay *r, const struct policy_pack *pack,
-    const struct value *input, struct policy_decision *out)
+    const struct record *record, struct digests *digests,
+    struct policy_decision *out)
 {
 	struct eval eval = { .arena = &r->arena, .plan = pack->plan,
-	    .input = input, .data = pack->data, .facts = pack->facts,
+	    .input = record->input, .data = pack->data, .facts = pack->facts,
 	    .facts_of = pack->data, .strict = true };
-	const struct value *now = value_member(input, "now_ns"), *v = NULL;
+	const struct value *now = value_member(record->input, "now_ns");
 
 	if (now != NULL && now->kind == VALUE_NUMBER && now->is_int)
 		eval.now_ns = now->num.i;
+	if (digests != NULL)
+		digests_watch(digests, &eval);
 	r->arena.steps = 0;
-	if (pack->entry != NULL && eval_run(&eval, pack->entry) == EVAL_OK &&
-	    eval.results->col.n == 1)
-		v = value_member(eval.results->col.items[0], "result");
-	decision_from_value(&r->arena, v, out);
+	if (pack->entry == NULL) {
+		tally_undecided(&r->tally, record, "the pack has no entry "
+		    "point " PACK_ENTRY);
+		return false;
+	}
+	if (decision_run(&eval, pack->entry, out) != EVAL_LIMIT)
+		return true;
+	tally_undecided(&r->tally, record, out->reason);
+	return false;
 }
 
-static const char *
-word(enum policy_verdict verdict)
+static bool
+ask_opa(struct replay *r, const struct record *record,
+    struct policy_decision *out)
 {
-	return verdict == POLICY_ALLOW ? "allow" :
-	    verdict == POLICY_ASK ? "ask" : "deny";
+	struct buf text = { .arena = &r->arena };
+
+	value_to_json(&text, record->input, 0);
+	opa_decide_json(r->opa, text.p, text.n, r->deadline_ms, out);
+	if (!out->failed)
+		return true;
+	tally_undecided(&r->tally, record, out->reason);
+	return false;
 }
+
+/* --- comparing ---------------------------------------------------------- */
 
 /* Did the policy name this rule, or the gate? */
 static bool
@@ -85,6 +128,8 @@ of_policy(const struct policy_pack *pack, const struct value *rule)
 
 	if (rule == NULL || rule->kind != VALUE_STRING)
 		return false;
+	if (rule->str.n > 7 && memcmp(rule->str.p, "engine/", 7) == 0)
+		return true;
 	slash = rule->str.n > 0 ? memchr(rule->str.p, '/', rule->str.n) : NULL;
 	for (i = 0; i < pack->plan->n_strings; i++) {
 		const struct value *s = pack->plan->strings[i];
@@ -102,115 +147,149 @@ of_policy(const struct policy_pack *pack, const struct value *rule)
 	return false;
 }
 
-static void
-compare_recorded(struct replay *r, const struct value *body,
-    const struct policy_decision *now, unsigned long line)
+static bool
+same_rule(const struct value *was, const char *is)
 {
-	const struct value *was = value_member(body, "decision");
-	const struct value *rule = value_member(body, "rule");
+	size_t n = strnlen(is, RULE_KEPT);
 
-	if (text_is(was, word(now->verdict))) {
-		r->same++;
-	} else if (!text_is(was, "allow") && !of_policy(r->pack, rule)) {
-		r->gate++;
-	} else {
-		r->differ++;
-		printf("line %lu: was %.*s, is %s by %s: %s\n", line,
-		    was != NULL ? (int)was->str.n : 0,
-		    was != NULL ? was->str.p : "", word(now->verdict),
-		    now->rule, now->reason);
-	}
+	if (was == NULL || was->kind != VALUE_STRING)
+		return n == 0;
+	return was->str.n == n && memcmp(was->str.p, is, n) == 0;
+}
+
+static const char *
+text_of(struct arena *arena, const struct value *v)
+{
+	struct buf text = { .arena = arena };
+
+	if (v != NULL && v->kind == VALUE_STRING)
+		buf_put(&text, v->str.p, v->str.n);
+	buf_putc(&text, '\0');
+	return text.p;
 }
 
 static void
-one_record(struct replay *r, const char *p, size_t n, unsigned long line)
+compare_recorded(struct replay *r, const struct policy_pack *pack,
+    const struct record *record)
 {
-	const struct value *root, *body, *input;
+	const struct tally_side was = { "recorded", record->decision,
+	    text_of(&r->arena, record->rule), text_of(&r->arena,
+	    value_member(record->body, "reason")), NULL };
+	struct policy_decision now;
+	struct digests digests;
+	struct tally_side is = { "now", NULL, now.rule, now.reason, &now };
+
+	digests_find(&digests, record->input);
+	if (!decide(r, pack, record, &digests, &now))
+		return;
+	is.decision = tally_word(now.verdict);
+	if (strcmp(record->decision, is.decision) == 0 &&
+	    same_rule(record->rule, now.rule))
+		r->tally.same++;
+	else if (strcmp(record->decision, "deny") == 0 &&
+	    !of_policy(pack, record->rule))
+		r->tally.gate++;
+	else if (digests.seen)
+		tally_undecided(&r->tally, record, "it comes out differently, "
+		    "but by a part of the input that the record has only a "
+		    "digest of");
+	else
+		tally_differ(&r->tally, record, &was, &is);
+}
+
+static bool
+same_obligations(const struct policy_decision *a,
+    const struct policy_decision *b)
+{
+	return a->redact == b->redact && a->max_bytes == b->max_bytes &&
+	    a->cost == b->cost && a->ttl_s == b->ttl_s && a->uses == b->uses;
+}
+
+/* Of two engines everything must be the same, of two packs what is done. */
+static void
+compare_both(struct replay *r, const struct policy_pack *pack,
+    const struct record *record)
+{
 	struct policy_decision a, b;
-	char why[120];
+	struct tally_side x = { r->opa != NULL ? "builtin" : "old", NULL,
+	    a.rule, a.reason, &a };
+	struct tally_side y = { r->opa != NULL ? "opa" : "new", NULL, b.rule,
+	    b.reason, &b };
 
-	root = value_from_json(&r->arena, p, n, &value_json_strict, why,
-	    sizeof(why));
-	body = value_member(root, "body");
-	if (body == NULL || value_member(body, "decision") == NULL ||
-	    (input = input_of(&r->arena, body)) == NULL)
+	if (!decide(r, pack, record, NULL, &a) || !(r->opa != NULL ?
+	    ask_opa(r, record, &b) :
+	    decide(r, r->other, record, NULL, &b)))
 		return;
-	r->seen++;
-	decide(r, r->pack, input, &a);
-	if (r->other == NULL) {
-		compare_recorded(r, body, &a, line);
-		return;
-	}
-	decide(r, r->other, input, &b);
-	if (a.verdict == b.verdict) {
-		r->same++;
-		return;
-	}
-	r->differ++;
-	printf("line %lu: %s by %s becomes %s by %s: %s\n", line,
-	    word(a.verdict), a.rule, word(b.verdict), b.rule, b.reason);
+	x.decision = tally_word(a.verdict);
+	y.decision = tally_word(b.verdict);
+	if (a.verdict == b.verdict && same_obligations(&a, &b) &&
+	    (r->opa == NULL || (strcmp(a.rule, b.rule) == 0 &&
+	    strcmp(a.reason, b.reason) == 0)))
+		r->tally.same++;
+	else
+		tally_differ(&r->tally, record, &x, &y);
 }
 
-static int
-one_file(struct replay *r, const char *path)
+static void
+one_record(void *arg, const struct record *record)
 {
-	size_t len = 0;
-	char *text = command_read(path, &len);
-	const char *volatile p = text;
-	const char *end = text + len, *stop;
-	volatile unsigned long line = 0;
-	jmp_buf here;
+	struct replay *r = arg;
+	const struct policy_pack *pack;
 
-	if (text == NULL)
-		return COMMAND_FAILED;
-	if (setjmp(here) != 0)
-		command_fail("%s: line %lu: %s", path, line,
-		    r->arena.message);
-	r->arena.armed = &here;
-	while (p < end) {
-		const char *start = p;
-
-		stop = memchr(start, '\n', (size_t)(end - start));
-		if (stop == NULL)
-			stop = end;
-		p = stop + 1;
-		line++;
-		arena_reset(&r->arena);
-		one_record(r, start, (size_t)(stop - start), line);
+	if (record->why != NULL) {
+		tally_undecided(&r->tally, record, record->why);
+		return;
 	}
-	r->arena.armed = NULL;
-	free(text);
-	return COMMAND_YES;
+	r->tally.seen++;
+	if (record->input == NULL) {
+		/* A refusal may come before there is an input; nothing else. */
+		if (strcmp(record->decision, "deny") == 0)
+			r->tally.gate++;
+		else
+			tally_undecided(&r->tally, record, "no input was "
+			    "recorded");
+		return;
+	}
+	if ((pack = pack_for(r, record)) == NULL)
+		tally_undecided(&r->tally, record, "the recorded pack is not "
+		    "there; name one with --pack");
+	else if (r->other != NULL || r->opa != NULL)
+		compare_both(r, pack, record);
+	else
+		compare_recorded(r, pack, record);
 }
+
+/* --- the commands -------------------------------------------------------- */
 
 static int
 run(struct replay *r, const struct command_args *args, int from)
 {
-	int i, result = COMMAND_YES;
+	int i, result = 0;
 
 	if (arena_init(&r->arena, DECISION_ARENA_FIRST, DECISION_ARENA_MAX,
 	    DECISION_STEPS_MAX) != 0)
 		return command_fail("out of memory");
-	for (i = from; i < args->n && result == COMMAND_YES; i++)
-		result = one_file(r, args->operand[i]);
+	r->tally.arena = &r->arena;
+	r->tally.json = args->json;
+	for (i = from; i < args->n && result == 0; i++)
+		result = records_read(&r->arena, args->operand[i], r->packs,
+		    sizeof(r->packs), one_record, r);
+	result = result == 0 ? tally_end(&r->tally) : COMMAND_FAILED;
 	arena_release(&r->arena);
-	if (result != COMMAND_YES)
-		return result;
-	printf("%lu decisions: %lu the same, %lu differ, %lu by the gate's "
-	    "own rules\n", r->seen, r->same, r->differ, r->gate);
-	return r->differ == 0 ? COMMAND_YES : COMMAND_NO;
+	while (r->n_loaded > 0)
+		policy_pack_unref(r->loaded[--r->n_loaded]);
+	return result;
 }
 
 int
 command_replay(const struct command_args *args)
 {
-	struct replay r = { 0 };
-	struct policy_pack *pack;
+	struct replay r = { .pack = NULL };
+	struct policy_pack *pack = NULL;
 	int result;
 
-	if (args->pack == NULL)
-		return command_fail("replay needs --pack PACK");
-	if ((pack = command_pack(args, args->pack)) == NULL)
+	if (args->pack != NULL &&
+	    (pack = command_pack(args, args->pack)) == NULL)
 		return COMMAND_FAILED;
 	r.pack = pack;
 	result = run(&r, args, 0);
@@ -221,7 +300,7 @@ command_replay(const struct command_args *args)
 int
 command_diff(const struct command_args *args)
 {
-	struct replay r = { 0 };
+	struct replay r = { .pack = NULL };
 	struct policy_pack *a = command_pack(args, args->operand[0]);
 	struct policy_pack *b = a == NULL ? NULL :
 	    command_pack(args, args->operand[1]);
@@ -234,5 +313,39 @@ command_diff(const struct command_args *args)
 	}
 	policy_pack_unref(a);
 	policy_pack_unref(b);
+	return result;
+}
+
+/* One question at a time, and nobody waits: a deadline for people. */
+#define COMPARE_MS 5000
+
+int
+command_compare(const struct command_args *args)
+{
+	struct replay r = { .deadline_ms = COMPARE_MS };
+	const char *where = args->opa;
+	struct opa_options options = { .ca_file = args->ca,
+	    .deadline_ms = COMPARE_MS };
+	struct policy_pack *pack = NULL;
+	struct opa *opa;
+	char err[256] = "";
+	int result = COMMAND_FAILED;
+
+	if (where == NULL)
+		return command_fail("compare needs --opa unix:/path, "
+		    "--opa https://host:port or --opa http://127.0.0.1:port");
+	options.where = strncmp(where, "opa:", 4) == 0 ? where + 4 : where;
+	if ((opa = opa_new(&options, err, sizeof(err))) == NULL)
+		return command_fail("%s", err);
+	if (args->pack != NULL)
+		pack = command_pack(args, args->pack);
+	r.pack = pack;
+	if ((r.opa = opa_link_new(opa)) == NULL)
+		command_fail("out of memory");
+	else if (args->pack == NULL || pack != NULL)
+		result = run(&r, args, 0);
+	opa_link_free(r.opa);
+	opa_free(opa);
+	policy_pack_unref(pack);
 	return result;
 }

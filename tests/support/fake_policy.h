@@ -71,6 +71,13 @@ policy_pack_digest(const struct policy_pack *pack)
 	return pack->digest;
 }
 
+int
+policy_pack_keep(const struct policy_pack *pack, const char *dir, char *err,
+    size_t err_len)
+{
+	return 0;
+}
+
 const char *
 policy_pack_data(const struct policy_pack *pack, size_t *len)
 {
