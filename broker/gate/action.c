@@ -8,6 +8,7 @@
 static void
 deny(struct gate_answer *out, const char *rule, const char *reason)
 {
+	out->by_gate = true;
 	out->verdict = POLICY_DENY;
 	out->policy.verdict = POLICY_DENY;
 	gate_text_copy(out->policy.rule, sizeof(out->policy.rule), rule);
@@ -124,7 +125,7 @@ word(struct gate_thread *thread, struct run *run,
 	struct words_decision what = { .decision = words[out->verdict],
 	    .rule = out->policy.rule, .reason = out->policy.reason,
 	    .kind = "action", .route = "api", .parent = &run->receipt,
-	    .peer = &action->peer, .judged = &out->policy,
+	    .peer = &action->peer, .judged = out->by_gate ? NULL : &out->policy,
 	    .input = record->status == 0 ? input : NULL,
 	    .tainted = holds_token(action) };
 	int len;
@@ -136,6 +137,7 @@ word(struct gate_thread *thread, struct run *run,
 		deny(out, "record/unwritable",
 		    "the action is too long for a record, or not UTF-8");
 		what.decision = "deny";
+		what.judged = NULL;
 		what.input = NULL;
 		len = words_decision(thread, run, &what, record->record,
 		    sizeof(record->record));

@@ -22,6 +22,7 @@ struct wish {
 	const struct binding *binding;
 	struct policy_input input;
 	struct policy_decision decision;
+	bool judged;			/* decision is the engine's */
 	const char *verdict;		/* for the record */
 	struct gate_problem *why;
 	struct grant_request requests[2];	/* the input points into them, */
@@ -117,6 +118,7 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 	snprintf(wish->name, sizeof(wish->name), "http:%s", request->method);
 	wish->input.action.name = input_text(wish->name);
 	gate_judge(wish->thread, wish->rules, &wish->input, decision);
+	wish->judged = true;
 	if (decision->verdict == POLICY_ALLOW)
 		return 0;
 	wish->verdict = decision->verdict == POLICY_ASK ? "ask" : "deny";
@@ -235,7 +237,7 @@ record_refusal(struct wish *wish, struct ledger_port *port, char *buf,
 		.status = why->status, .kind = "grant", .route = "api",
 		.parent = &wish->run->receipt, .peer = &wish->options->peer,
 		.input = wish->grant != NULL ? &wish->input : NULL,
-		.judged = &wish->decision };
+		.judged = wish->judged ? &wish->decision : NULL };
 	int len = words_decision(wish->thread, wish->run, &what, buf, cap);
 
 	if (len < 0) {

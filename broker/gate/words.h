@@ -23,7 +23,7 @@ struct words_decision {
 	const struct policy_input *input;
 	const struct target *place;	/* where there is no input: scheme, host, port only */
 	bool tainted;			/* host and path must not be shown */
-	const struct policy_decision *judged;	/* names the engine; NULL: none was asked */
+	const struct policy_decision *judged;	/* the engine's word; NULL: it was not asked */
 };
 
 /* The input with its query, arguments, principal and, where tainted, its path

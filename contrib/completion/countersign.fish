@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy reload' ' verify' ' ledger' ' ledger tail' ' ledger publish' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' verify' ' ledger' ' ledger tail' ' ledger publish' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -94,6 +94,8 @@ complete -c countersign -f -n '__countersign_at " policy"' -a replay -d 'Decide 
 complete -c countersign -n '__countersign_at " policy replay"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " policy"' -a diff -d 'What another pack would have decided'
 complete -c countersign -n '__countersign_at " policy diff"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a compare -d 'The evaluator beside an OPA server, on recorded inputs'
+complete -c countersign -n '__countersign_at " policy compare"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " policy"' -a reload -d 'Make a running daemon read the pack again'
 complete -c countersign -n '__countersign_at " policy reload"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a verify -d 'Verify a run\'s evidence, by default the last one\'s'

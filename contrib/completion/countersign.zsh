@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -133,6 +133,7 @@ case "$at" in
 		'build:Compile a pack'\''s plan (needs opa)'
 		'replay:Decide recorded inputs again'
 		'diff:What another pack would have decided'
+		'compare:The evaluator beside an OPA server, on recorded inputs'
 		'reload:Make a running daemon read the pack again'
 		'--help:show help'
 		) ;;
@@ -152,6 +153,9 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' policy diff') offer=(
+		'--help:show this and exit'
+		) ;;
+	' policy compare') offer=(
 		'--help:show this and exit'
 		) ;;
 	' policy reload') offer=(

@@ -119,39 +119,16 @@ ask_opa(struct replay *r, const struct record *record,
 
 /* --- comparing ---------------------------------------------------------- */
 
-/* Did the policy name this rule, or the gate? */
-static bool
-of_policy(const struct policy_pack *pack, const struct value *rule)
-{
-	const char *slash;
-	uint32_t i;
-
-	if (rule == NULL || rule->kind != VALUE_STRING)
-		return false;
-	if (rule->str.n > 7 && memcmp(rule->str.p, "engine/", 7) == 0)
-		return true;
-	slash = rule->str.n > 0 ? memchr(rule->str.p, '/', rule->str.n) : NULL;
-	for (i = 0; i < pack->plan->n_strings; i++) {
-		const struct value *s = pack->plan->strings[i];
-
-		if (s->str.n == rule->str.n &&
-		    memcmp(s->str.p, rule->str.p, s->str.n) == 0)
-			return true;
-		/* "budget/%s" */
-		if (slash != NULL && s->str.n == (size_t)(slash -
-		    rule->str.p) + 3 && memcmp(s->str.p, rule->str.p,
-		    (size_t)(slash - rule->str.p) + 1) == 0 &&
-		    memcmp(s->str.p + s->str.n - 2, "%s", 2) == 0)
-			return true;
-	}
-	return false;
-}
-
+/* A denial without a rule is recorded as policy/deny, a question by the rule
+ * of whoever could be asked. */
 static bool
 same_rule(const struct value *was, const char *is)
 {
-	size_t n = strnlen(is, RULE_KEPT);
+	size_t n;
 
+	if (is[0] == '\0' && command_is_text(was, "policy/deny"))
+		return true;
+	n = strnlen(is, RULE_KEPT);
 	if (was == NULL || was->kind != VALUE_STRING)
 		return n == 0;
 	return was->str.n == n && memcmp(was->str.p, is, n) == 0;
@@ -184,11 +161,8 @@ compare_recorded(struct replay *r, const struct policy_pack *pack,
 		return;
 	is.decision = tally_word(now.verdict);
 	if (strcmp(record->decision, is.decision) == 0 &&
-	    same_rule(record->rule, now.rule))
+	    (now.verdict == POLICY_ASK || same_rule(record->rule, now.rule)))
 		r->tally.same++;
-	else if (strcmp(record->decision, "deny") == 0 &&
-	    !of_policy(pack, record->rule))
-		r->tally.gate++;
 	else if (digests.seen)
 		tally_undecided(&r->tally, record, "it comes out differently, "
 		    "but by a part of the input that the record has only a "
@@ -241,13 +215,13 @@ one_record(void *arg, const struct record *record)
 		return;
 	}
 	r->tally.seen++;
+	if (command_is_text(value_member(record->body, "by"), "gate") &&
+	    strcmp(record->decision, "allow") != 0) {
+		r->tally.gate++;
+		return;
+	}
 	if (record->input == NULL) {
-		/* A refusal may come before there is an input; nothing else. */
-		if (strcmp(record->decision, "deny") == 0)
-			r->tally.gate++;
-		else
-			tally_undecided(&r->tally, record, "no input was "
-			    "recorded");
+		tally_undecided(&r->tally, record, "no input was recorded");
 		return;
 	}
 	if ((pack = pack_for(r, record)) == NULL)
