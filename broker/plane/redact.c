@@ -20,8 +20,10 @@ struct redact {
 	uint64_t offset;	/* of the next byte to come */
 	char *held;		/* the bytes [offset - n_held, offset) */
 	uint8_t *marked;	/* one flag for each of them */
-	size_t n_held;
-	struct redact_at *readers, *next;	/* next: scratch of move_readers */
+	size_t n_held, most_held;	/* most: so much is to be wiped */
+	/* Room for readers is made with the first one: in most streams there is
+	 * none.  next: scratch of move_readers. */
+	struct redact_at *readers, *next;
 	size_t n_readers;
 	bool in_run;		/* the last byte let go was a marked one */
 	bool closed;
@@ -36,23 +38,30 @@ begin(struct redact *r)
 	r->in_run = r->closed = false;
 }
 
+/* What is held is written before it is read: nothing is zeroed. */
 struct redact *
 redact_new(struct redact_needles *needles)
 {
-	struct redact *r = calloc(1, sizeof(*r));
+	struct redact *r = malloc(sizeof(*r) + 2 * needles->hold);
 
 	if (r == NULL)
 		return NULL;
-	r->needles = redact_needles_ref(needles);
-	r->held = calloc(1, needles->hold);
-	r->marked = calloc(1, needles->hold);
-	r->readers = calloc(needles->readers, sizeof(*r->readers));
-	r->next = calloc(needles->readers, sizeof(*r->next));
-	if (r->held != NULL && r->marked != NULL && r->readers != NULL &&
-	    r->next != NULL)
-		return r;
-	redact_free(r);
-	return NULL;
+	*r = (struct redact){ .needles = redact_needles_ref(needles),
+	    .held = (char *)(r + 1),
+	    .marked = (uint8_t *)(r + 1) + needles->hold };
+	return r;
+}
+
+static bool
+make_room(struct redact *r)
+{
+	size_t n = r->needles->readers;
+
+	if (r->readers != NULL)
+		return true;
+	r->readers = calloc(2 * n, sizeof(*r->readers));
+	r->next = r->readers != NULL ? r->readers + n : NULL;
+	return r->readers != NULL;
 }
 
 void
@@ -60,12 +69,8 @@ redact_free(struct redact *r)
 {
 	if (r == NULL)
 		return;
-	if (r->held != NULL)
-		sodium_memzero(r->held, r->needles->hold);
-	free(r->held);
-	free(r->marked);
-	free(r->readers);
-	free(r->next);
+	sodium_memzero(r->held, r->most_held);
+	free(r->readers < r->next ? r->readers : r->next);
 	redact_needles_unref(r->needles);
 	free(r);
 }
@@ -190,6 +195,10 @@ begin_readers(struct redact *r, uint8_t first)
 	struct redact_at ways[REDACT_WAYS_MAX];
 	size_t others = r->n_readers;
 
+	if (!make_room(r)) {
+		r->closed = true;	/* unread, the rest must not show */
+		return;
+	}
 	for (uint32_t i = needles->first[first]; i < needles->first[first + 1]; i++) {
 		struct redact_at at = { .start = r->offset - 2,
 		    .item = needles->starts[i].item,
@@ -257,6 +266,8 @@ take_byte(struct redact *r, uint8_t c, char *out)
 		return close_stream(r, out);
 	r->held[r->n_held] = (char)c;
 	r->marked[r->n_held++] = 0;
+	if (r->n_held > r->most_held)
+		r->most_held = r->n_held;
 	r->offset++;
 	if (have && redact_pair(r->needles, before, c))
 		begin_readers(r, before);
@@ -293,6 +304,8 @@ take_run(struct redact *r, const char *in, size_t len, char **out)
 		r->held[0] = in[pass];
 		r->marked[0] = 0;
 		r->n_held = 1;
+		if (r->most_held == 0)
+			r->most_held = 1;
 	}
 	r->offset += i;
 	return i;
