@@ -56,6 +56,30 @@ is_plain(char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* How many bytes from the start are plain: eight at a time while all are.  Each
+ * term sets the high bit of a byte that is not; the lowest of them is true. */
+static size_t
+plain_len(const char *text, size_t len)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	size_t i = 0;
+
+	for (; len - i >= 8; i += 8) {
+		uint64_t w, quote, slash, del;
+
+		memcpy(&w, text + i, 8);
+		quote = w ^ (ones * '"');
+		slash = w ^ (ones * '\\');
+		del = w ^ (ones * 0x7f);
+		if (((w | (w - ones * 0x20) | (quote - ones) | (slash - ones) |
+		    (del - ones)) & ones << 7) != 0)
+			break;
+	}
+	while (i < len && is_plain(text[i]))
+		i++;
+	return i;
+}
+
 /* One character that is not plain: returns how many bytes of text it took. */
 static size_t
 put_special(struct json_out *out, const char *text, size_t len)
@@ -86,18 +110,16 @@ put_string(struct json_out *out, const char *text, size_t len)
 {
 	size_t i = 0;
 
-	put_text(out, "\"");
+	put(out, "\"", 1);
 	while (i < len && !out->overflow) {
-		size_t plain = i;
+		size_t plain = plain_len(text + i, len - i);
 
-		while (plain < len && is_plain(text[plain]))
-			plain++;
-		put(out, text + i, plain - i);
-		i = plain;
+		put(out, text + i, plain);
+		i += plain;
 		if (i < len)
 			i += put_special(out, text + i, len - i);
 	}
-	put_text(out, "\"");
+	put(out, "\"", 1);
 }
 
 /* Comma and name before a value; a value was written once this returns. */
@@ -105,10 +127,10 @@ static void
 begin_value(struct json_out *out, const char *key)
 {
 	if (out->comma)
-		put_text(out, ",");
+		put(out, ",", 1);
 	if (key != NULL) {
 		put_string(out, key, strlen(key));
-		put_text(out, ":");
+		put(out, ":", 1);
 	}
 	out->comma = true;
 }
@@ -124,14 +146,14 @@ void
 json_out_object(struct json_out *out, const char *key)
 {
 	begin_value(out, key);
-	put_text(out, "{");
+	put(out, "{", 1);
 	out->comma = false;
 }
 
 void
 json_out_object_end(struct json_out *out)
 {
-	put_text(out, "}");
+	put(out, "}", 1);
 	out->comma = true;
 }
 
@@ -139,14 +161,14 @@ void
 json_out_array(struct json_out *out, const char *key)
 {
 	begin_value(out, key);
-	put_text(out, "[");
+	put(out, "[", 1);
 	out->comma = false;
 }
 
 void
 json_out_array_end(struct json_out *out)
 {
-	put_text(out, "]");
+	put(out, "]", 1);
 	out->comma = true;
 }
 
@@ -186,7 +208,7 @@ json_out_int(struct json_out *out, const char *key, int64_t value)
 		return;
 	}
 	begin_value(out, key);
-	put_text(out, "-");
+	put(out, "-", 1);
 	out->comma = false;
 	json_out_uint(out, NULL, -(uint64_t)value);
 }
@@ -212,13 +234,16 @@ json_out_hex(struct json_out *out, const char *key, const uint8_t *bytes,
 	static const char hex[] = "0123456789abcdef";
 
 	begin_value(out, key);
-	put_text(out, "\"");
-	for (size_t i = 0; i < len && !out->overflow; i++) {
-		char pair[2] = { hex[bytes[i] >> 4], hex[bytes[i] & 15] };
-
-		put(out, pair, 2);
+	put(out, "\"", 1);
+	if (out->overflow || len > (out->cap - out->len) / 2) {
+		out->overflow = true;
+		return;
 	}
-	put_text(out, "\"");
+	for (size_t i = 0; i < len; i++) {
+		out->buf[out->len++] = hex[bytes[i] >> 4];
+		out->buf[out->len++] = hex[bytes[i] & 15];
+	}
+	put(out, "\"", 1);
 }
 
 void
