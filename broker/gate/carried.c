@@ -119,18 +119,28 @@ placeholder_found(void *arg, size_t index)
 		search->stray = found;
 }
 
-static unsigned
-count(struct slice text, const char *needle, size_t n)
+/* Grants' and runs' tokens begin alike and have a '_' at the same place. */
+#define UNDERSCORE_AT 4
+_Static_assert(sizeof(TOKEN_GRANT) == UNDERSCORE_AT + 2 &&
+    sizeof(TOKEN_RUN) == UNDERSCORE_AT + 2, "where the '_' stands");
+
+static void
+count_tokens(struct search *search, struct slice text)
 {
-	unsigned seen = 0;
 	const char *at = text.p, *end = text.p + text.n;
 
-	while (text.n > 0 &&
-	    (at = memmem(at, (size_t)(end - at), needle, n)) != NULL) {
-		seen++;
-		at += n;
+	while (at < end &&
+	    (at = memchr(at, '_', (size_t)(end - at))) != NULL) {
+		if (at - text.p >= UNDERSCORE_AT) {
+			const char *start = at - UNDERSCORE_AT;
+
+			search->grant_tokens += memcmp(start, TOKEN_GRANT,
+			    UNDERSCORE_AT) == 0;
+			search->run_tokens += memcmp(start, TOKEN_RUN,
+			    UNDERSCORE_AT) == 0;
+		}
+		at++;
 	}
-	return seen;
 }
 
 static unsigned
@@ -149,8 +159,7 @@ search_text(struct search *search, struct slice text)
 	if (search->run != NULL)
 		sieve_scan(search->run->sieve, text, placeholder_found,
 		    search);
-	search->grant_tokens += count(text, TOKEN_GRANT, 5);
-	search->run_tokens += count(text, TOKEN_RUN, 5);
+	count_tokens(search, text);
 	sieve_scan(search->secrets, text, secret_found, search);
 	return seen_so_far(search) != before;
 }
@@ -171,6 +180,8 @@ static void
 search_head(struct search *search, const struct head *head, char *buf,
     size_t cap)
 {
+	bool used = head->target.n > 0 &&
+	    memchr(head->target.p, '%', head->target.n) != NULL;
 	struct slice decoded;
 
 	search_target(search, head->target, buf, cap);
@@ -181,8 +192,10 @@ search_head(struct search *search, const struct head *head, char *buf,
 		decoded = basic_decoded(head->fields[i].value, buf, cap);
 		if (decoded.n > 0)
 			search_text(search, decoded);
+		used |= decoded.n > 0;
 	}
-	sodium_memzero(buf, cap < 4096 ? cap : 4096);
+	if (used)
+		sodium_memzero(buf, cap < 4096 ? cap : 4096);
 }
 
 /* Host and path are recorded as they are, unless they hold something. */

@@ -17,7 +17,7 @@ struct sieve {
 	uint64_t add, multiply;	/* the key */
 	size_t n;
 	struct entry *entries;	/* sorted by hash; in the same allocation */
-	uint8_t filter[1 << (FILTER_BITS - 3)];
+	uint64_t filter[1 << (FILTER_BITS - 6)];
 };
 
 static uint64_t
@@ -26,14 +26,20 @@ hash_of(const struct sieve *sieve, const char *window)
 	uint64_t x;
 
 	memcpy(&x, window, sizeof(x));
-	x = (x ^ sieve->add) * sieve->multiply;
-	return x ^ (x >> 32);
+	return (x ^ sieve->add) * sieve->multiply;
 }
 
+/* The upper bits of a product are its best ones. */
 static size_t
 bit_of(uint64_t hash)
 {
 	return (size_t)(hash >> (64 - FILTER_BITS));
+}
+
+static bool
+may_hold(const uint64_t *filter, uint64_t hash)
+{
+	return filter[bit_of(hash) / 64] >> (bit_of(hash) % 64) & 1;
 }
 
 static int
@@ -70,8 +76,8 @@ sieve_new(const struct slice *needles, size_t n)
 			continue;
 		hash = hash_of(sieve, needle.p + needle.n - SIEVE_MIN);
 		sieve->entries[sieve->n++] = (struct entry){ hash, i, needle };
-		sieve->filter[bit_of(hash) / 8] |=
-		    (uint8_t)(1u << (bit_of(hash) % 8));
+		sieve->filter[bit_of(hash) / 64] |=
+		    UINT64_C(1) << (bit_of(hash) % 64);
 	}
 	qsort(sieve->entries, sieve->n, sizeof(struct entry), order);
 	return sieve;
@@ -123,9 +129,8 @@ sieve_scan(const struct sieve *sieve, struct slice text,
 		return;
 	for (size_t end = SIEVE_MIN; end <= text.n; end++) {
 		uint64_t hash = hash_of(sieve, text.p + end - SIEVE_MIN);
-		size_t bit = bit_of(hash);
 
-		if (sieve->filter[bit / 8] & (1u << (bit % 8)))
+		if (may_hold(sieve->filter, hash))
 			confirm(sieve, text, end, hash, found, arg);
 	}
 }
