@@ -1,0 +1,249 @@
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger/verify/pass.h"
+
+#define THREADS_DEFAULT_MAX 4
+
+/* Roots at the sizes that were signed. */
+static void
+reach(struct pass *pass)
+{
+	uint8_t root[TREE_HASH_LEN];
+	struct seal *seal;
+	bool known = false;
+
+	while (pass->next_seal < pass->load->seals) {
+		seal = &pass->load->seal[pass->next_seal];
+		if (seal->at.size > pass->tree.size)
+			return;
+		if (seal->at.size == pass->tree.size) {
+			if (!known)
+				tree_frontier_root(&pass->tree, root);
+			known = true;
+			seal->reached = true;
+			seal->matches = memcmp(root, seal->at.root, TREE_HASH_LEN) == 0;
+		}
+		pass->next_seal++;
+	}
+}
+
+static int
+grow(struct pass *pass, const struct walk_batch *batch)
+{
+	uint64_t seal = UINT64_MAX;
+	unsigned i;
+
+	if (pass->next_seal < pass->load->seals)
+		seal = pass->load->seal[pass->next_seal].at.size;
+	if (batch->whole && pass->tree.size % WALK_LINES == 0 &&
+	    seal >= pass->tree.size + WALK_LINES) {
+		if (tree_frontier_append_node(&pass->tree, WALK_LEVEL, batch->node) != 0)
+			return -1;
+		reach(pass);
+		return 0;
+	}
+	for (i = 0; i < batch->count; i++) {
+		if (tree_frontier_append(&pass->tree, batch->lines[i].leaf) != 0)
+			return -1;
+		if (pass->tree.size >= seal) {
+			reach(pass);
+			seal = pass->next_seal < pass->load->seals ?
+			    pass->load->seal[pass->next_seal].at.size : UINT64_MAX;
+		}
+	}
+	return 0;
+}
+
+static bool
+is(struct record_slice slice, const char *text)
+{
+	return slice.ptr != NULL && slice.len == strlen(text) &&
+	    memcmp(slice.ptr, text, slice.len) == 0;
+}
+
+/* The bundle's run: where it was opened and torn down; and the packs. */
+static void
+follow_run(struct pass *pass, const struct walk_batch *batch)
+{
+	const struct record_line *r;
+	uint64_t index;
+	unsigned i;
+	bool ours;
+
+	for (i = 0; i < batch->count; i++) {
+		r = &batch->lines[i].record;
+		index = batch->index + i;
+		if (batch->lines[i].rule != NULL)
+			continue;
+		ours = is(r->run, pass->result->run);
+		packs_note(&pass->named, r, ours);
+		if (!ours)
+			continue;
+		if (pass->run_records++ == 0)
+			pass->run_first = index;
+		pass->run_last = index;
+		if (pass->opened == UINT64_MAX && is(r->type, "run"))
+			pass->opened = index;
+		if (is(r->type, "teardown"))
+			pass->teardown = index;
+	}
+}
+
+/* A file whose name says another index than it has: one before it is gone. */
+static void
+check_segment(struct pass *pass, const struct walk_batch *batch)
+{
+	const struct walk_segment *segment = &pass->load->segment[batch->segment];
+	struct verify_finding *f;
+
+	if (batch->line != 1 || segment->first == batch->index)
+		return;
+	if (pass->load->kind == VERIFY_LEDGER && !pass->segment_gap) {
+		f = verify_find(pass->result, VERIFY_GAP, "missing",
+		    "%s begins at %" PRIu64 ", the records before it end at %" PRIu64,
+		    segment->path, segment->first, batch->index);
+		f->has_index = true;
+		f->index = batch->index;
+		f->count = segment->first > batch->index ? segment->first - batch->index : 1;
+		pass->segment_gap = true;
+	}
+}
+
+/*
+ * Behind the signed records the first NUL ends them: it is space taken ahead,
+ * which a reader may see for a moment before what is being written there, and
+ * which a power cut leaves.  What lies beyond is no record yet.
+ */
+static void
+check_end(struct pass *pass, const struct walk_batch *batch)
+{
+	const struct walk_line *line;
+	unsigned i;
+
+	if (pass->load->kind != VERIFY_LEDGER || pass->chain.end != UINT64_MAX)
+		return;
+	for (i = 0; i < batch->count; i++) {
+		line = &batch->lines[i];
+		if (line->rule == NULL || batch->index + i < load_sealed(pass->load) ||
+		    memchr(line->text, '\0', line->len) == NULL)
+			continue;
+		pass->chain.end = batch->index + i;
+		pass->torn = line->len;
+		pass->torn_line = batch->line + i;
+		pass->torn_segment = batch->segment;
+		return;
+	}
+}
+
+static void
+tell_progress(struct pass *pass, const struct walk_batch *batch)
+{
+	unsigned i;
+
+	if (pass->options->progress == NULL)
+		return;
+	for (i = 0; i < batch->count; i++)
+		pass->done += batch->lines[i].len + 1;
+	pass->options->progress(pass->options->context, pass->done, pass->load->bytes);
+}
+
+/* A refusal whose body begins with a number stands for so many of them. */
+static void
+count_told(struct verify_result *result, const struct record_line *record)
+{
+	static const char begins[] = "{\"count\":";
+	uint64_t n = 0;
+
+	if (record->body.len < sizeof(begins) || record->type.len != 7 ||
+	    memcmp(record->type.ptr, "refusal", 7) != 0 ||
+	    memcmp(record->body.ptr, begins, sizeof(begins) - 1) != 0)
+		return;
+	for (size_t i = sizeof(begins) - 1; i < record->body.len &&
+	    record->body.ptr[i] >= '0' && record->body.ptr[i] <= '9' &&
+	    n <= RECORD_SEQ_MAX / 10; i++)
+		n = n * 10 + (uint64_t)(record->body.ptr[i] - '0');
+	result->counted += n;
+	result->counted_records++;
+}
+
+static int
+on_batch(void *context, const struct walk_batch *batch)
+{
+	struct pass *pass = context;
+
+	tell_progress(pass, batch);
+	check_segment(pass, batch);
+	check_end(pass, batch);
+	for (unsigned i = 0; i < batch->count; i++)
+		if (batch->lines[i].rule == NULL)
+			count_told(pass->result, &batch->lines[i].record);
+	if (pass->result->run[0] != '\0')
+		follow_run(pass, batch);
+	return chain_batch(&pass->chain, batch) != 0 || grow(pass, batch) != 0 ? -2 : 0;
+}
+
+static int
+on_torn(void *context, unsigned segment, uint64_t line, uint64_t bytes)
+{
+	struct pass *pass = context;
+
+	pass->torn = bytes;
+	pass->torn_line = line;
+	pass->torn_segment = segment;
+	return 0;
+}
+
+static unsigned
+threads_of(const struct verify_options *options)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (options->threads != 0)
+		return options->threads;
+	return online < 1 ? 1 : online > THREADS_DEFAULT_MAX ? THREADS_DEFAULT_MAX :
+	    (unsigned)online;
+}
+
+int
+pass_run(struct pass *pass, char *err, size_t err_len)
+{
+	struct walk walk = {
+		.dirfd = pass->load->dirfd, .segments = pass->load->segment,
+		.segment_count = pass->load->segments,
+		.first = pass->load->frontier.size, .threads = threads_of(pass->options),
+		.batch = on_batch, .torn = on_torn, .context = pass,
+	};
+	int result;
+
+	pass->tree = pass->load->frontier;
+	reach(pass);
+	result = walk_run(&walk, err, err_len);
+	pass->result->bytes = walk.bytes;
+	return result;
+}
+
+static int
+ignore_torn(void *context, unsigned segment, uint64_t line, uint64_t bytes)
+{
+	(void)context;
+	(void)segment;
+	(void)line;
+	(void)bytes;
+	return 0;
+}
+
+int
+pass_again(const struct load *load,
+    int (*batch)(void *, const struct walk_batch *), void *context)
+{
+	char err[256];
+	struct walk walk = {
+		.dirfd = load->dirfd, .segments = load->segment,
+		.segment_count = load->segments, .first = load->frontier.size,
+		.batch = batch, .torn = ignore_torn, .context = context,
+	};
+
+	return walk_run(&walk, err, sizeof(err));
+}
