@@ -49,7 +49,9 @@ text_place(const struct verify_finding *f, FILE *out)
 {
 	const char *before = "";
 
-	if (f->has_index && f->count > 1)
+	if (f->has_index && strcmp(f->code, "dropped") == 0)
+		fprintf(out, "before record %" PRIu64, f->index);
+	else if (f->has_index && f->count > 1)
 		fprintf(out, "records %" PRIu64 " to %" PRIu64, f->index,
 		    f->index + f->count - 1);
 	else if (f->has_index)

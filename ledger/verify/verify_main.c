@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "ledger/bundle/archive.h"
+#include "ledger/report/html.h"
 #include "ledger/report/progress.h"
 #include "ledger/report/report.h"
 #include "ledger/verify/load.h"
@@ -20,7 +21,7 @@
 enum { EXIT_USAGE_OR_IO = 3 };
 
 struct args {
-	const char *path, *key, *head, *save_head, *sarif;
+	const char *path, *key, *head, *save_head, *sarif, *html;
 	const char *dir;	/* where the files are: path, or what it was unpacked to */
 	bool json, scan, colour, quiet;
 	unsigned threads;
@@ -39,6 +40,7 @@ static const char help[] =
 "      --save-head=FILE save this checkpoint, if it is good, for the next time\n"
 "      --no-scan        do not look for secrets in the files\n"
 "  -j, --json           one JSON object instead of text\n"
+"      --html=FILE      also write a page to be read in a browser, offline\n"
 "      --sarif=FILE     also write the findings as SARIF 2.1.0 (- for standard\n"
 "                       output, instead of text)\n"
 "      --no-progress    no bar on standard error, also on a terminal\n"
@@ -83,7 +85,7 @@ static int
 parse(int argc, char **argv, const struct verify_defaults *defaults,
     struct args *args)
 {
-	enum { HEAD = 256, SAVE_HEAD, NO_SCAN, THREADS, COLOR, SARIF, NO_PROGRESS };
+	enum { HEAD = 256, SAVE_HEAD, NO_SCAN, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
 		{ "head", required_argument, NULL, HEAD },
@@ -92,6 +94,7 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		{ "json", no_argument, NULL, 'j' },
 		{ "threads", required_argument, NULL, THREADS },
 		{ "color", required_argument, NULL, COLOR },
+		{ "html", required_argument, NULL, HTML },
 		{ "sarif", required_argument, NULL, SARIF },
 		{ "no-progress", no_argument, NULL, NO_PROGRESS },
 		{ "help", no_argument, NULL, 'h' },
@@ -129,6 +132,9 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 			break;
 		case COLOR:
 			args->colour = colour_wanted(optarg);
+			break;
+		case HTML:
+			args->html = optarg;
 			break;
 		case SARIF:
 			args->sarif = optarg;
@@ -289,6 +295,9 @@ write_reports(const struct args *args, const struct report *report, char *err,
 {
 	const bool to_stdout = args->sarif != NULL && strcmp(args->sarif, "-") == 0;
 
+	if (args->html != NULL &&
+	    write_file(report, args->html, report_html, err, err_len) != 0)
+		return -1;
 	if (args->sarif != NULL && !to_stdout &&
 	    write_file(report, args->sarif, report_sarif, err, err_len) != 0)
 		return -1;

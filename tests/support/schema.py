@@ -1,9 +1,9 @@
 """The few words of JSON Schema that our own documents use; an unknown word is an error."""
 import re
 
-TYPES = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+TYPES = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict, "null": type(None)}
 KNOWN = {"type", "properties", "required", "additionalProperties", "items", "enum", "pattern", "minimum", "maximum",
-         "minLength", "maxLength", "format", "description", "$ref", "$schema", "title", "const"}
+         "minLength", "maxLength", "format", "description", "$ref", "$schema", "$id", "$defs", "title", "const"}
 
 
 def problems(schema, value, root, where="$"):
@@ -18,7 +18,10 @@ def problems(schema, value, root, where="$"):
     if unknown := set(schema) - KNOWN:
         return [f"{where}: the schema uses {sorted(unknown)}"]
     wanted = schema.get("type")
-    if wanted and (not isinstance(value, TYPES[wanted]) or (wanted == "integer" and isinstance(value, bool))):
+    if isinstance(wanted, list):
+        if not any(not problems({"type": one}, value, root) for one in wanted):
+            return [f"{where}: is none of {wanted}"]
+    elif wanted and (not isinstance(value, TYPES[wanted]) or (wanted == "integer" and isinstance(value, bool))):
         return [f"{where}: is no {wanted}"]
     out = []
     if "const" in schema and value != schema["const"]:
