@@ -307,27 +307,32 @@ dns_answer := allow("dns/bound", sprintf("%s has a binding", [dns_name])) if {
 # --- budgets ------------------------------------------------------------
 
 # The run's own limit stands before the pack's; no limit at all is none.
-limit(name) := input.limits[name] if {
+limits[name] := limit if {
+	some name in ["requests", "bytes_out", "wall_ms", "cost"]
+	limit := limit_of(name)
+}
+
+limit_of(name) := input.limits[name] if {
 	input.limits[name]
 } else := data.limits[name]
 
 budget_refusal := over("requests", "requests") if {
-	input.budget.requests > limit("requests")
+	input.budget.requests > limits.requests
 } else := over("bytes_out", "bytes sent") if {
-	input.budget.bytes_out > limit("bytes_out")
+	input.budget.bytes_out > limits.bytes_out
 } else := over("wall_ms", "milliseconds since the run was opened") if {
-	input.budget.wall_ms > limit("wall_ms")
+	input.budget.wall_ms > limits.wall_ms
 } else := over("cost", "units of cost") if {
-	input.budget.cost > limit("cost")
+	input.budget.cost > limits.cost
 }
 
 over(name, what) := deny(
 	sprintf("budget/%s", [name]),
-	sprintf("%v %s are more than the limit of %v", [input.budget[name], what, limit(name)]),
+	sprintf("%v %s are more than the limit of %v", [input.budget[name], what, limits[name]]),
 )
 
-bytes_left := [{"max_bytes": limit("bytes_out") - input.budget.bytes_out}] if {
-	limit("bytes_out") >= input.budget.bytes_out
+bytes_left := [{"max_bytes": limits.bytes_out - input.budget.bytes_out}] if {
+	limits.bytes_out >= input.budget.bytes_out
 } else := []
 
 # --- delegation ---------------------------------------------------------
