@@ -16,6 +16,9 @@ struct scan {
 	unsigned depth;
 	unsigned escapes;	/* so far */
 	const char *rule;
+	const char *want;	/* a name of the outermost object, or NULL */
+	size_t want_len;
+	const char *value, *value_end;	/* of that member */
 };
 
 static const char *scan_value(struct scan *, const char *);
@@ -297,7 +300,8 @@ static const char *
 scan_member(struct scan *s, const char *p, size_t first)
 {
 	const unsigned escapes = s->escapes;
-	const char *name = p + 1;
+	const char *name = p + 1, *value;
+	bool wanted;
 
 	if (!is(s, p, '"'))
 		return fail(s, "malformed object");
@@ -307,7 +311,17 @@ scan_member(struct scan *s, const char *p, size_t first)
 		return fail(s, "escape in a name");
 	if (!add_name(s, first, name, p - 1))
 		return NULL;
-	return is(s, p, ':') ? scan_value(s, p + 1) : fail(s, "malformed object");
+	if (!is(s, p, ':'))
+		return fail(s, "malformed object");
+	wanted = s->depth == 1 && (size_t)(p - 1 - name) == s->want_len &&
+	    memcmp(name, s->want, s->want_len) == 0;
+	value = p + 1;
+	p = scan_value(s, value);
+	if (wanted) {
+		s->value = value;
+		s->value_end = p;
+	}
+	return p;
 }
 
 /* Behind the brace. */
@@ -354,17 +368,39 @@ scan_value(struct scan *s, const char *p)
 	}
 }
 
+static const char *
+scan_outermost(struct scan *s)
+{
+	const char *p;
+
+	if (s->end - s->text > JSON_SCAN_MAX)
+		return "too long";
+	if (!is(s, s->text, '{'))
+		return "not an object";
+	if ((p = scan_object(s, s->text + 1)) == NULL)
+		return s->rule;
+	return p == s->end ? NULL : "bytes behind the object";
+}
+
 const char *
 json_scan_object(struct json_scan *scratch, const char *text, size_t len)
 {
-	struct scan s = { .scratch = scratch, .text = text, .end = text + len };
-	const char *p;
+	/* no name is that long */
+	struct scan s = { .scratch = scratch, .text = text, .end = text + len,
+	    .want_len = SIZE_MAX };
 
-	if (len > JSON_SCAN_MAX)
-		return "too long";
-	if (!is(&s, text, '{'))
-		return "not an object";
-	if ((p = scan_object(&s, text + 1)) == NULL)
-		return s.rule;
-	return p == s.end ? NULL : "bytes behind the object";
+	return scan_outermost(&s);
+}
+
+const char *
+json_scan_member(struct json_scan *scratch, const char *text, size_t len,
+    const char *name, const char **value, size_t *value_len)
+{
+	struct scan s = { .scratch = scratch, .text = text, .end = text + len,
+	    .want = name, .want_len = strlen(name) };
+	const char *rule = scan_outermost(&s);
+
+	*value = rule == NULL ? s.value : NULL;
+	*value_len = *value != NULL ? (size_t)(s.value_end - s.value) : 0;
+	return rule;
 }

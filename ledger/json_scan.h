@@ -38,4 +38,9 @@ struct json_scan {
 const char *json_scan_object(struct json_scan *scratch, const char *text,
     size_t len);
 
+/* The same, and where the value of the object's own member of that name (not
+ * one of an object inside) stands in text: *value_len 0 where there is none. */
+const char *json_scan_member(struct json_scan *scratch, const char *text,
+    size_t len, const char *name, const char **value, size_t *value_len);
+
 #endif

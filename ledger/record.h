@@ -41,6 +41,8 @@ struct record_line {
 	struct record_slice run;	/* ptr NULL where there is none */
 	struct record_slice policy;
 	struct record_slice body;	/* one object, not looked into yet */
+	struct record_slice parent;	/* its member `parent`, a JSON value, by
+					 * record_check; ptr NULL: none */
 	uint64_t seq;
 	int64_t time_us;		/* t, since 1970 */
 };
@@ -53,7 +55,7 @@ struct record_line {
  */
 const char *record_parse(const char *line, size_t len, struct record_line *out);
 
-/* The same, and the body by the rules of json_scan.h. */
+/* The same, and the body by the rules of json_scan.h, which finds `parent`. */
 const char *record_check(struct json_scan *scratch, const char *line,
     size_t len, struct record_line *out);
 
@@ -62,6 +64,9 @@ bool record_type_known(const char *type, size_t len);
 /* 1 to RECORD_NAME_MAX letters, digits and -._:/@+, none but the first two
  * in front: a stream or a run that needs no escape in JSON, path or report. */
 bool record_name_valid(const char *name, size_t len);
+
+/* The body's part of record_check, of a record whose envelope was read. */
+const char *record_check_body(struct json_scan *scratch, struct record_line *record);
 
 /* "sha256:" and 64 lowercase hexadecimal digits. */
 bool record_policy_valid(const char *policy, size_t len);

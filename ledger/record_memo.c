@@ -234,7 +234,7 @@ record_memo_check(struct record_memo *memo, const char *line, size_t len,
 	if (len >= SHORTEST && len <= RECORD_LINE_MAX &&
 	    (at = recall_place(memo, line, end, out, prev)) != NULL &&
 	    recall_matter(memo, at, end, out))
-		return json_scan_object(&memo->scratch, out->body.ptr, out->body.len);
+		return record_check_body(&memo->scratch, out);
 	rule = record_check(&memo->scratch, line, len, out);
 	if (rule == NULL) {
 		remember(memo, out);

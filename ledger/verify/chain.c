@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "ledger/verify/chain.h"
+#include "ledger/verify/heads.h"
 
 #define TABLE (4 * CHAIN_STREAMS_MAX)
 
@@ -93,6 +94,26 @@ hash(struct record_slice name)
 	return h;
 }
 
+/* Where the name is, or belongs, in the table. */
+static uint32_t
+place_of(const struct chain *chain, struct record_slice name)
+{
+	uint32_t at = hash(name) % TABLE;
+
+	while (chain->table[at] != 0 &&
+	    !named(&chain->stream[chain->table[at] - 1], name))
+		at = (at + 1) % TABLE;
+	return at;
+}
+
+struct chain_stream *
+chain_find(struct chain *chain, struct record_slice name)
+{
+	const uint32_t at = place_of(chain, name);
+
+	return chain->table[at] == 0 ? NULL : &chain->stream[chain->table[at] - 1];
+}
+
 /* The stream of that name, made where there is none; NULL: too many. */
 static struct chain_stream *
 stream_of(struct chain *chain, struct record_slice name)
@@ -102,20 +123,17 @@ stream_of(struct chain *chain, struct record_slice name)
 
 	if (chain->count > 0 && named(&chain->stream[chain->recent], name))
 		return &chain->stream[chain->recent];
-	for (at = hash(name) % TABLE; chain->table[at] != 0; at = (at + 1) % TABLE) {
-		stream = &chain->stream[chain->table[at] - 1];
-		if (named(stream, name))
-			goto found;
+	at = place_of(chain, name);
+	if (chain->table[at] == 0) {
+		if (chain->count == CHAIN_STREAMS_MAX)
+			return NULL;
+		stream = &chain->stream[chain->count++];
+		chain->table[at] = (uint16_t)chain->count;
+		memcpy(stream->name, name.ptr, name.len);
+		stream->name_len = name.len;
 	}
-	if (chain->count == CHAIN_STREAMS_MAX)
-		return NULL;
-	stream = &chain->stream[chain->count++];
-	chain->table[at] = (uint16_t)chain->count;
-	memcpy(stream->name, name.ptr, name.len);
-	stream->name_len = name.len;
-found:
-	chain->recent = (unsigned)(stream - chain->stream);
-	return stream;
+	chain->recent = chain->table[at] - 1u;
+	return &chain->stream[chain->recent];
 }
 
 /* A rare record's body; NULL cannot happen after record_check but for want of
@@ -184,8 +202,6 @@ take_first(struct chain *chain, const struct here *here, struct chain_stream *s)
 	const struct record_line *r = &here->line->record;
 	bool zeros = sodium_is_zero(here->line->prev, TREE_HASH_LEN);
 
-	s->first_seq = r->seq;
-	s->first_index = here->index;
 	s->begun = r->seq == 0;
 	s->open = !s->begun;	/* what began before is taken as open */
 	if (zeros != s->begun || (!s->begun && !chain->part))
@@ -201,7 +217,7 @@ take_state(struct chain *chain, const struct here *here, struct chain_stream *s)
 	if (is_type(r, "open")) {
 		s->session = r->seq;
 		s->session_known = true;
-		if (s->open && s->records > 0) {
+		if (s->open && (s->records > 0 || s->recalled)) {
 			note(chain, CHAIN_CUT, here, s, 0);
 			s->cuts++;
 		}
@@ -221,6 +237,56 @@ take_state(struct chain *chain, const struct here *here, struct chain_stream *s)
 	s->open = false;
 }
 
+int
+chain_recall(struct chain *chain, const struct record_line *heads)
+{
+	struct heads_entry entry;
+	struct chain_stream *s;
+	struct heads table;
+	int status = heads_open(&table, heads->body);
+
+	while (status == 0 && heads_next(&table, &entry)) {
+		s = stream_of(chain, entry.name);
+		if (s == NULL || s->next_seq != 0) {
+			status = -1;
+			break;
+		}
+		memcpy(s->last, entry.last, TREE_HASH_LEN);
+		s->next_seq = entry.next_seq;
+		s->open = entry.open;
+		s->begun = s->recalled = true;
+	}
+	if (table.bad)
+		status = -1;
+	heads_close(&table);
+	return status;
+}
+
+bool
+chain_heads_fit(struct chain *chain, const struct record_line *heads)
+{
+	struct heads_entry entry;
+	const struct chain_stream *s;
+	struct heads table;
+	unsigned known = 0;
+	bool fits = heads_open(&table, heads->body) == 0;
+
+	while (fits && heads_next(&table, &entry)) {
+		s = chain_find(chain, entry.name);
+		if (s == NULL)	/* of a part, it may stand before it */
+			fits = chain->part || chain->crowded;
+		else
+			fits = s->next_seq == entry.next_seq && s->open == entry.open &&
+			    memcmp(s->last, entry.last, TREE_HASH_LEN) == 0;
+		known += s != NULL;
+	}
+	/* each of them, and none twice */
+	if (fits && !chain->crowded)
+		fits = !table.bad && known == chain->count;
+	heads_close(&table);
+	return fits;
+}
+
 static void
 take(struct chain *chain, const struct here *here)
 {
@@ -232,16 +298,23 @@ take(struct chain *chain, const struct here *here)
 		return;
 	}
 	if ((s = stream_of(chain, r->stream)) == NULL) {
+		chain->crowded = true;
 		note(chain, CHAIN_CROWDED, here, NULL, 0);
 		return;
 	}
-	if (s->records == 0)
+	if (s->records == 0 && !s->recalled)
 		take_first(chain, here, s);
 	else
 		take_seq(chain, here, s);
+	if (s->records == 0) {
+		s->first_seq = r->seq;
+		s->first_index = here->index;
+	}
 	/* five letters at most: most records are told apart by their length */
 	if (!s->open || r->type.len == 4 || r->type.len == 5)
 		take_state(chain, here, s);
+	if (r->type.len == 5 && is_type(r, "heads") && !chain_heads_fit(chain, r))
+		note(chain, CHAIN_HEADS, here, s, s->next_seq);
 	memcpy(s->last, here->line->leaf, TREE_HASH_LEN);
 	s->next_seq = r->seq + 1;
 	s->last_index = here->index;

@@ -35,7 +35,8 @@ struct chain_stream {
 	uint64_t records, dropped;
 	uint64_t session;	/* seq of the last open */
 	bool session_known;
-	bool begun;		/* seen from its seq 0 */
+	bool begun;		/* seen from its seq 0, or known from a table of heads */
+	bool recalled;		/* known so, and no record of it seen yet */
 	bool open;		/* no close behind the last open */
 	unsigned faults;	/* events of it that break its chain */
 	unsigned cuts;
@@ -60,6 +61,7 @@ struct chain {
 	uint64_t end;		/* lines from this index on are not looked at */
 	struct chain_stream *stream;
 	unsigned count, recent;
+	bool crowded;		/* some streams were not followed */
 	uint16_t *table;	/* hash table of streams, index + 1 */
 	struct chain_event event[CHAIN_EVENTS_MAX];
 	unsigned events;	/* kept */
@@ -68,6 +70,20 @@ struct chain {
 
 int chain_init(struct chain *chain, bool part);
 void chain_free(struct chain *chain);
+
+/*
+ * Begin in the middle of a ledger: every stream stands where this record, a
+ * table of heads with nothing before it in its file, says.  0, or -1 where it
+ * is none that can be read.
+ */
+int chain_recall(struct chain *chain, const struct record_line *heads);
+
+/* The stream of that name, or NULL. */
+struct chain_stream *chain_find(struct chain *chain, struct record_slice name);
+
+/* Does the table of heads say how the streams stand, now?  Of all of them,
+ * unless the chain is one of a part. */
+bool chain_heads_fit(struct chain *chain, const struct record_line *heads);
 
 /* 0, or -1 where memory lacks. */
 int chain_batch(struct chain *chain, const struct walk_batch *batch);

@@ -56,9 +56,12 @@ check_torn(struct pass *pass, bool sealed_all)
 	else
 		f = verify_find(pass->result, VERIFY_NOT_ESTABLISHED, "torn",
 		    "%" PRIu64 " bytes %s%s", pass->torn,
-		    pass->chain.end != UINT64_MAX ? "with NULs among them, so no record yet" :
+		    pass->nul ? "with NULs among them, so no record yet" :
 		    "without the LF that ends a record",
 		    sealed_all ? ", behind the sealed ones" : "");
+	if (pass->beyond > 0)
+		snprintf(f->what + strlen(f->what), sizeof(f->what) - strlen(f->what),
+		    "; %" PRIu64 " records beyond them were not followed", pass->beyond);
 	f->line = pass->torn_line;
 	snprintf(f->file, sizeof(f->file), "%s",
 	    pass->load->segment[pass->torn_segment].path);
@@ -311,7 +314,7 @@ judge(struct pass *pass, const struct seal *head, char *err, size_t err_len)
 	bool changed, short_of, lost;
 
 	r->first = pass->load->frontier.size;
-	r->size = pass->tree.size;
+	r->size = pass->tree.size < pass->chain.end ? pass->tree.size : pass->chain.end;
 	r->sealed = pass->load->latest.at.size;
 	sodium_bin2hex(r->root, sizeof(r->root), pass->load->latest.at.root, TREE_HASH_LEN);
 	snprintf(r->origin, sizeof(r->origin), "%s", pass->load->latest.at.origin);
@@ -321,8 +324,10 @@ judge(struct pass *pass, const struct seal *head, char *err, size_t err_len)
 	check_forks(pass->load, bad, r);
 	if (changed && changes_name(pass, good, bad) != 0)
 		goto memory;
-	if (!changed)
+	if (!changed) {
 		locate_flaws(&pass->chain, pass->load, r);
+		links_judge(pass->links, r, pass_again);
+	}
 	check_length(pass);
 	lost = check_newest(pass);
 	check_torn(pass, !short_of);

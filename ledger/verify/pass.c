@@ -114,26 +114,30 @@ check_segment(struct pass *pass, const struct walk_batch *batch)
 /*
  * Behind the signed records the first NUL ends them: it is space taken ahead,
  * which a reader may see for a moment before what is being written there, and
- * which a power cut leaves.  What lies beyond is no record yet.
+ * which a power cut leaves.  What lies beyond is no record yet, and is not
+ * followed; but it is counted.
  */
 static void
 check_end(struct pass *pass, const struct walk_batch *batch)
 {
+	const uint64_t sealed = load_sealed(pass->load);
 	const struct walk_line *line;
 	unsigned i;
 
-	if (pass->load->kind != VERIFY_LEDGER || pass->chain.end != UINT64_MAX)
+	if (pass->load->kind != VERIFY_LEDGER || batch->index + batch->count <= sealed)
 		return;
 	for (i = 0; i < batch->count; i++) {
 		line = &batch->lines[i];
-		if (line->rule == NULL || batch->index + i < load_sealed(pass->load) ||
-		    memchr(line->text, '\0', line->len) == NULL)
-			continue;
-		pass->chain.end = batch->index + i;
-		pass->torn = line->len;
-		pass->torn_line = batch->line + i;
-		pass->torn_segment = batch->segment;
-		return;
+		if (pass->chain.end != UINT64_MAX) {
+			pass->beyond += line->rule == NULL;
+		} else if (line->rule != NULL && batch->index + i >= sealed &&
+		    memchr(line->text, '\0', line->len) != NULL) {
+			pass->chain.end = batch->index + i;
+			pass->nul = true;
+			pass->torn = line->len;
+			pass->torn_line = batch->line + i;
+			pass->torn_segment = batch->segment;
+		}
 	}
 }
 
@@ -181,6 +185,7 @@ on_batch(void *context, const struct walk_batch *batch)
 			count_told(pass->result, &batch->lines[i].record);
 	if (pass->result->run[0] != '\0')
 		follow_run(pass, batch);
+	links_batch(pass->links, batch, load_sealed(pass->load));
 	return chain_batch(&pass->chain, batch) != 0 || grow(pass, batch) != 0 ? -2 : 0;
 }
 

@@ -5,17 +5,21 @@
 
 #include "ledger/bundle/packs.h"
 #include "ledger/verify/chain.h"
+#include "ledger/verify/links.h"
 #include "ledger/verify/load.h"
 
 struct pass {
 	struct load *load;
 	struct verify_result *result;
 	struct chain chain;
+	struct links *links;
 	struct tree_frontier tree;
 	unsigned next_seal;
 	uint64_t torn;			/* bytes of an unterminated end */
 	uint64_t torn_line;
 	unsigned torn_segment;
+	bool nul;			/* a NUL ends the records, not the file's end */
+	uint64_t beyond;		/* good records behind the first NUL, not followed */
 	bool segment_gap;
 	uint64_t run_first, run_last, run_records;	/* of the bundle's run */
 	uint64_t opened, teardown;	/* indices, UINT64_MAX: none */

@@ -48,7 +48,10 @@ run(struct pass *pass, char *err, size_t err_len)
 	if (load_open(pass->load, options, pass->result, err, err_len) != 0 ||
 	    load_head(pass->load, options, &head, err, err_len) != 0)
 		return -1;
-	if (chain_init(&pass->chain, pass->load->kind == VERIFY_BUNDLE) != 0) {
+	pass->links = links_new(pass->load, pass->load->kind == VERIFY_BUNDLE ?
+	    pass->result->run : NULL);
+	if (chain_init(&pass->chain, pass->load->kind == VERIFY_BUNDLE) != 0 ||
+	    pass->links == NULL) {
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}
@@ -81,8 +84,10 @@ verify_run(const struct verify_options *options, struct verify_result *result,
 	pass->opened = pass->teardown = UINT64_MAX;
 	status = run(pass, err, err_len);
 out:
-	if (pass != NULL)
+	if (pass != NULL) {
 		chain_free(&pass->chain);
+		links_free(pass->links);
+	}
 	free(pass);
 	load_close(&load);
 	if (status != 0)

@@ -206,11 +206,38 @@ long_names_and_objects_are_refused(void **state)
 	}
 }
 
+static void
+the_outermost_member_is_found(void **state)
+{
+	static const struct { const char *text, *value; } cases[] = {
+		{ "{}", NULL }, { "{\"parent\":1}", "1" },
+		{ "{\"parent\":{\"parent\":2}}", "{\"parent\":2}" },
+		{ "{\"a\":{\"parent\":2},\"parent\":\"x\",\"b\":3}", "\"x\"" },
+		{ "{\"a\":[{\"parent\":2}]}", NULL }, { "{\"a\":\"parent\"}", NULL },
+		{ "{\"Parent\":1,\"parents\":2,\"paren\":3}", NULL },
+		{ "{\"parent\":1,\"b\":tru}", NULL }, { "{\"parent\":", NULL },
+	};
+	const char *value, *rule;
+	size_t i, len;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rule = json_scan_member(&scratch, cases[i].text, strlen(cases[i].text),
+		    "parent", &value, &len);
+		assert_ptr_equal(rule, json_scan_object(&scratch, cases[i].text,
+		    strlen(cases[i].text)));
+		assert_int_equal(len, cases[i].value == NULL ? 0 : strlen(cases[i].value));
+		assert_true((value == NULL) == (cases[i].value == NULL));
+		if (value != NULL)
+			assert_memory_equal(value, cases[i].value, len);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_objects_pass),
+		cmocka_unit_test(the_outermost_member_is_found),
 		cmocka_unit_test(every_rule_has_its_breach),
 		cmocka_unit_test(each_byte_is_seen_at_each_place),
 		cmocka_unit_test(limits_are_exact),

@@ -53,6 +53,7 @@ compare(const char *text, size_t len)
 		same_slice(want.run, got.run);
 		same_slice(want.policy, got.policy);
 		same_slice(want.body, got.body);
+		same_slice(want.parent, got.parent);
 		assert_true(want.seq == got.seq && want.time_us == got.time_us);
 		for (i = 0; i < sizeof(prev); i++)
 			assert_int_equal(prev[i], 16 * digit(want.prev.ptr[2 * i]) +
@@ -67,7 +68,7 @@ compose(char line[2048], unsigned i)
 	static const char *const streams[] = { "broker", "a", "hook-claude/7", "x1" };
 	static const char *const runs[] = { "run_01", NULL, "r", "run_02_which_is_long" };
 	static const char *const types[] = { "use", "outcome", "a_type", "z" };
-	static const char *const bodies[] = { "{}", "{\"a\":1}", "{\"b\":{\"c\":[\"d\"]}}" };
+	static const char *const bodies[] = { "{}", "{\"a\":1}", "{\"b\":{\"c\":[\"d\"],\"parent\":1},\"parent\":\"x\"}" };
 	uint8_t prev[RECORD_HASH_LEN];
 	char policy[RECORD_POLICY_LEN + 1] = "sha256:";
 	struct record_parts parts = { .prev = prev, .seq = (uint64_t)i * i * i,

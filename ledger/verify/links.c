@@ -1,0 +1,337 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/verify/links.h"
+
+#define SETS 16384
+#define WAYS 4
+
+enum kind {
+	OTHER = 0,
+	RUN = 1, GRANT = 2, DECISION = 4, USE = 8,	/* can admit */
+	REFUSAL = 16, OUTCOME = 32, TEARDOWN = 64
+};
+#define CAN_ADMIT (RUN | GRANT | DECISION | USE)
+
+struct known {
+	uint8_t leaf[TREE_HASH_LEN];
+	uint8_t kind;
+	uint32_t used;		/* when, by the set's clock; 0: never, free */
+};
+
+struct set {
+	struct known way[WAYS];
+	uint32_t clock;
+};
+
+/* A record whose link is bad, or is not found yet. */
+struct loose {
+	uint8_t parent[TREE_HASH_LEN];
+	uint8_t kind;		/* its own */
+	uint8_t found;		/* the parent's kind; OTHER: not found */
+	const char *why;	/* bad; NULL: loose */
+	struct verify_finding place;
+};
+
+struct links {
+	const struct load *load;
+	const char *only;
+	struct set *set;
+	struct loose loose[LINKS_LOOSE_MAX];
+	unsigned count;
+	uint64_t more;		/* not kept */
+	bool marked[65536];	/* first bytes of the leaves looked for */
+};
+
+struct links *
+links_new(const struct load *load, const char *only)
+{
+	struct links *links = calloc(1, sizeof(*links));
+
+	if (links == NULL || (links->set = calloc(SETS, sizeof(*links->set))) == NULL) {
+		links_free(links);
+		return NULL;
+	}
+	links->load = load;
+	links->only = only;
+	return links;
+}
+
+void
+links_free(struct links *links)
+{
+	if (links != NULL)
+		free(links->set);
+	free(links);
+}
+
+static enum kind
+kind_of(struct record_slice type)
+{
+	static const struct { const char *name; enum kind kind; } kinds[] = {
+		{ "use", USE }, { "outcome", OUTCOME }, { "decision", DECISION },
+		{ "grant", GRANT }, { "refusal", REFUSAL }, { "run", RUN },
+		{ "teardown", TEARDOWN }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strlen(kinds[i].name) == type.len &&
+		    memcmp(kinds[i].name, type.ptr, type.len) == 0)
+			return kinds[i].kind;
+	return OTHER;
+}
+
+/* Which kinds may admit a record of this one. */
+static unsigned
+admitted_by(enum kind kind)
+{
+	switch (kind) {
+	case RUN:
+	case TEARDOWN:
+		return RUN;
+	case GRANT:
+	case USE:
+	case DECISION:
+	case REFUSAL:
+		return RUN | GRANT | DECISION;
+	case OUTCOME:
+		return USE | DECISION;
+	default:
+		return 0;
+	}
+}
+
+static struct set *
+set_of(const struct links *links, const uint8_t leaf[TREE_HASH_LEN])
+{
+	return &links->set[(leaf[0] << 8 | leaf[1]) % SETS];
+}
+
+/* In place of the one that was used longest ago. */
+static void
+remember(struct links *links, const uint8_t leaf[TREE_HASH_LEN], enum kind kind)
+{
+	struct set *set = set_of(links, leaf);
+	struct known *to = &set->way[0];
+	unsigned i;
+
+	for (i = 1; i < WAYS; i++)
+		if (set->way[i].used < to->used)
+			to = &set->way[i];
+	memcpy(to->leaf, leaf, TREE_HASH_LEN);
+	to->kind = (uint8_t)kind;
+	to->used = ++set->clock;
+}
+
+/* The kind of the record with this leaf, or OTHER. */
+static enum kind
+recall(struct links *links, const uint8_t leaf[TREE_HASH_LEN])
+{
+	struct set *set = set_of(links, leaf);
+	unsigned i;
+
+	for (i = 0; i < WAYS; i++) {
+		if (set->way[i].used == 0 ||
+		    memcmp(set->way[i].leaf, leaf, TREE_HASH_LEN) != 0)
+			continue;
+		set->way[i].used = ++set->clock;
+		return set->way[i].kind;
+	}
+	return OTHER;
+}
+
+static int
+digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* A JSON string of 64 lowercase digits. */
+static bool
+decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN])
+{
+	size_t i;
+	int high, low;
+
+	if (value.len != 2 * TREE_HASH_LEN + 2 || value.ptr[0] != '"')
+		return false;
+	for (i = 0; i < TREE_HASH_LEN; i++) {
+		high = digit(value.ptr[1 + 2 * i]);
+		low = digit(value.ptr[2 + 2 * i]);
+		if (high < 0 || low < 0)
+			return false;
+		leaf[i] = (uint8_t)(high << 4 | low);
+	}
+	return true;
+}
+
+static void
+note(struct links *links, const struct walk_batch *batch, unsigned i,
+    enum kind kind, const uint8_t parent[TREE_HASH_LEN], const char *why)
+{
+	const struct record_line *r = &batch->lines[i].record;
+	struct loose *l;
+
+	if (links->count == LINKS_LOOSE_MAX) {
+		links->more++;
+		return;
+	}
+	l = &links->loose[links->count++];
+	*l = (struct loose){ .kind = (uint8_t)kind, .why = why };
+	memcpy(l->parent, parent, TREE_HASH_LEN);
+	l->place = (struct verify_finding){ .has_index = true, .has_seq = true,
+	    .index = batch->index + i, .seq = r->seq, .line = batch->line + i };
+	snprintf(l->place.file, sizeof(l->place.file), "%s",
+	    links->load->segment[batch->segment].path);
+	snprintf(l->place.stream, sizeof(l->place.stream), "%.*s",
+	    (int)r->stream.len, r->stream.ptr);
+	snprintf(l->place.type, sizeof(l->place.type), "%.*s", (int)r->type.len, r->type.ptr);
+}
+
+static const char *
+misfit(enum kind kind, enum kind parent)
+{
+	return (admitted_by(kind) & parent) != 0 ? NULL :
+	    "its parent is a record of a type that admits none of this one";
+}
+
+static void
+follow(struct links *links, const struct walk_batch *batch, unsigned i, enum kind kind)
+{
+	const struct record_line *r = &batch->lines[i].record;
+	uint8_t parent[TREE_HASH_LEN] = { 0 };
+	enum kind found;
+	const char *why;
+
+	if (links->only != NULL && (r->run.len != strlen(links->only) ||
+	    memcmp(r->run.ptr, links->only, r->run.len) != 0))
+		return;
+	if (!decode(r->parent, parent)) {
+		note(links, batch, i, kind, parent, "its parent is no leaf hash");
+		return;
+	}
+	found = recall(links, parent);
+	if (found == OTHER)
+		note(links, batch, i, kind, parent, NULL);
+	else if ((why = misfit(kind, found)) != NULL)
+		note(links, batch, i, kind, parent, why);
+}
+
+void
+links_batch(struct links *links, const struct walk_batch *batch, uint64_t end)
+{
+	const struct walk_line *line;
+	enum kind kind;
+	unsigned i;
+
+	for (i = 0; i < batch->count && batch->index + i < end; i++) {
+		line = &batch->lines[i];
+		if (line->rule != NULL)
+			continue;
+		kind = kind_of(line->record.type);
+		/* what other types have under this name is theirs */
+		if (line->record.parent.ptr != NULL && kind != OTHER)
+			follow(links, batch, i, kind);
+		if ((kind & CAN_ADMIT) != 0)
+			remember(links, line->leaf, kind);
+	}
+}
+
+/* ---- the second walk ---- */
+
+/* A record that others name: theirs if it stands before them. */
+static void
+match(struct links *links, const struct walk_line *line, uint64_t index)
+{
+	struct loose *l;
+	unsigned i;
+
+	for (i = 0; i < links->count; i++) {
+		l = &links->loose[i];
+		if (l->why != NULL || index >= l->place.index ||
+		    memcmp(l->parent, line->leaf, TREE_HASH_LEN) != 0)
+			continue;
+		/* of any type: then it is not one that admits */
+		l->found = line->rule == NULL ? (uint8_t)kind_of(line->record.type) : OTHER;
+		if (l->found == OTHER)
+			l->found = TEARDOWN;
+	}
+}
+
+static int
+look_up(void *context, const struct walk_batch *batch)
+{
+	struct links *links = context;
+	const uint8_t *leaf;
+	unsigned i;
+
+	for (i = 0; i < batch->count; i++) {
+		leaf = batch->lines[i].leaf;
+		if (links->marked[leaf[0] << 8 | leaf[1]])
+			match(links, &batch->lines[i], batch->index + i);
+	}
+	return 0;
+}
+
+static bool
+mark(struct links *links)
+{
+	const struct loose *l;
+	bool any = false;
+	unsigned i;
+
+	for (i = 0; i < links->count; i++) {
+		l = &links->loose[i];
+		if (l->why != NULL)
+			continue;
+		links->marked[l->parent[0] << 8 | l->parent[1]] = true;
+		any = true;
+	}
+	return any;
+}
+
+/* Records may lie before those that are here: a run's parent before its
+ * bundle, anything before a saved head. */
+static bool
+may_precede(const struct links *links, const struct loose *l)
+{
+	return links->load->frontier.size > 0 &&
+	    (links->load->kind == VERIFY_LEDGER || l->kind == RUN);
+}
+
+void
+links_judge(struct links *links, struct verify_result *result,
+    int (*again)(const struct load *, int (*)(void *, const struct walk_batch *),
+    void *))
+{
+	struct verify_finding *f;
+	struct loose *l;
+	unsigned i;
+
+	if (mark(links) && again(links->load, look_up, links) != 0)
+		return;		/* what cannot be read was said */
+	for (i = 0; i < links->count; i++) {
+		l = &links->loose[i];
+		if (l->why == NULL && l->found != OTHER)
+			l->why = misfit(l->kind, l->found);
+		else if (l->why == NULL && !may_precede(links, l))
+			l->why = "its parent is the leaf of no record before it";
+		if (l->why == NULL)
+			continue;
+		f = verify_find(result, VERIFY_GAP, "parent", "%s", l->why);
+		l->place.verdict = f->verdict;
+		l->place.code = f->code;
+		l->place.count = f->count;
+		memcpy(l->place.what, f->what, sizeof(f->what));
+		*f = l->place;
+	}
+	if (links->more > 0)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "more", "%" PRIu64
+		    " more records whose parent is not found or not one that admits them",
+		    links->more);
+}

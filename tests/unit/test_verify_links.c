@@ -1,0 +1,315 @@
+/* What records say of others: parents, tables of heads; and what stands behind
+ * a NUL. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sodium.h>
+
+#include "ledger/bundle/bundle.h"
+#include "verify_case.h"
+
+static struct maker m;
+static struct verify_case c;
+static char body[4096];
+
+static int
+setup(void **state)
+{
+	maker_init(&m);
+	case_init(&c, &m.key);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	maker_free(&m);
+	case_free(&c);
+	return 0;
+}
+
+static void
+restart(void)
+{
+	maker_free(&m);
+	maker_init(&m);
+	maker_add(&m, "s", "open", NULL, "{}");
+}
+
+static enum verify_verdict
+close_and_verify(void)
+{
+	maker_add(&m, "s", "close", NULL, "{}");
+	maker_seal(&m);
+	return case_verify_maker(&c, &m, NULL);
+}
+
+static const char *
+parent(uint64_t of)
+{
+	char hex[65];
+
+	sodium_bin2hex(hex, sizeof(hex), m.line[of].leaf, 32);
+	snprintf(body, sizeof(body), "{\"a\":{\"parent\":\"of another object\"},\"parent\":\"%s\"}",
+	    hex);
+	return body;
+}
+
+/* From the outcome up to the run. */
+static void
+good_parents(void **state)
+{
+	uint64_t run, grant, decision;
+
+	restart();
+	run = maker_add(&m, "s", "run", "r", "{}");
+	grant = maker_add(&m, "s", "grant", "r", parent(run));
+	decision = maker_add(&m, "s", "decision", "r", parent(run));
+	maker_add(&m, "s", "outcome", "r", parent(maker_add(&m, "s", "use", "r", parent(grant))));
+	maker_add(&m, "s", "outcome", "r", parent(decision));
+	maker_add(&m, "s", "refusal", "r", parent(grant));
+	maker_add(&m, "s", "grant", "r", parent(grant));
+	maker_add(&m, "s", "run", "r", parent(run));
+	maker_add(&m, "s", "run", "child", parent(run));
+	maker_add(&m, "s", "teardown", "r", parent(run));
+	maker_add(&m, "s", "coverage", NULL, "{\"parent\":7}");
+	if (close_and_verify() != VERIFY_COMPLETE)
+		case_say(&c);
+	assert_int_equal(c.result.verdict, VERIFY_COMPLETE);
+}
+
+static void
+bad_parents(void **state)
+{
+	static const char *const bodies[] = { "{\"parent\":1}", "{\"parent\":\"\"}",
+	    "{\"parent\":null}", "{\"parent\":\"00\"}",
+	    "{\"parent\":\"00000000000000000000000000000000000000000000000000000000000000AA\"}",
+	    "{\"parent\":\"0000000000000000000000000000000000000000000000000000000000000000\"}" };
+	/* a type, and what it may not name */
+	static const char *const pairs[][2] = { { "use", "use" }, { "use", "outcome" },
+	    { "outcome", "run" }, { "outcome", "grant" }, { "grant", "use" },
+	    { "teardown", "grant" }, { "run", "open" }, { "use", "refusal" } };
+	const struct verify_finding *f;
+	uint64_t at;
+	size_t i;
+
+	for (i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		restart();
+		at = maker_add(&m, "s", "use", "r", bodies[i]);
+		assert_int_equal(close_and_verify(), VERIFY_GAP);
+		f = case_find(&c, "parent");
+		assert_non_null(f);
+		assert_int_equal(f->index, at);
+		assert_int_equal(f->line, at + 1);
+		assert_string_equal(f->type, "use");
+		assert_int_equal(c.result.finding_count, 1);
+		assert_int_equal(c.result.integrity.verdict, VERIFY_COMPLETE);
+		assert_int_equal(c.result.completeness.verdict, VERIFY_GAP);
+	}
+	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		restart();
+		at = strcmp(pairs[i][1], "open") == 0 ? 0 :
+		    maker_add(&m, "s", pairs[i][1], "r", "{}");
+		maker_add(&m, "s", pairs[i][0], "r", parent(at));
+		assert_int_equal(close_and_verify(), VERIFY_GAP);
+		assert_non_null(f = case_find(&c, "parent"));
+		assert_int_equal(f->index, at + 1);
+	}
+}
+
+/* One that comes later is none: the ledger is made twice, since a leaf can
+ * only be known before it is written where nothing links to it. */
+static void
+later_parent(void **state)
+{
+	uint64_t run;
+
+	restart();
+	maker_add(&m, "t", "open", NULL, "{}");
+	maker_add(&m, "t", "run", "r", "{}");
+	maker_add(&m, "t", "close", NULL, "{}");
+	parent(2);
+	/* the same stream t, behind the record that names its run */
+	restart();
+	maker_add(&m, "s", "use", "r", body);
+	m.time_us -= 1234567;
+	run = m.count;
+	maker_add(&m, "t", "open", NULL, "{}");
+	maker_add(&m, "t", "run", "r", "{}");
+	maker_add(&m, "t", "close", NULL, "{}");
+	assert_string_equal(body, parent(run + 1));
+	assert_int_equal(close_and_verify(), VERIFY_GAP);
+	assert_int_equal(case_find(&c, "parent")->index, 1);
+}
+
+/* More records between than are remembered: the second walk finds it. */
+static void
+far_parent(void **state)
+{
+	uint64_t run, i;
+
+	restart();
+	run = maker_add(&m, "s", "run", "r", "{}");
+	for (i = 0; i < 90000; i++)
+		maker_add(&m, "s", "decision", "r", "{}");
+	maker_add(&m, "s", "use", "r", parent(run));
+	assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
+}
+
+/* Of a bundle only the run's own count, and its opening may name a run before. */
+static void
+parents_in_a_bundle(void **state)
+{
+	struct bundle_options options = { .run = "b" };
+	char ledger[96], out[128];
+	uint64_t a, b;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		restart();
+		a = maker_add(&m, "s", "run", "a", "{}");
+		b = maker_add(&m, "s", "run", "b", parent(a));
+		maker_add(&m, "s", "use", "b", parent(i == 0 ? b : a));
+		maker_add(&m, "s", "use", "a", parent(a));
+		maker_add(&m, "s", "teardown", "b", parent(b));
+		assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
+		snprintf(ledger, sizeof(ledger), "%.70s/made", c.base);
+		snprintf(out, sizeof(out), "%.70s/bundle%d", c.base, i);
+		options.ledger = ledger;
+		options.out = out;
+		assert_int_equal(bundle_write(&options, c.err, sizeof(c.err)), 0);
+		case_verify(&c, out);
+		assert_true((case_find(&c, "parent") != NULL) == (i == 1));
+	}
+}
+
+static void
+heads_entry(char *at, const char *name, uint64_t next, const uint8_t last[32], bool open)
+{
+	char hex[65];
+
+	sprintf(at, "%s{\"stream\":\"%s\",\"next_seq\":%d,\"last\":\"%s\",\"open\":%s}",
+	    at[-1] == '[' ? "" : ",", name, (int)next,
+	    sodium_bin2hex(hex, sizeof(hex), last, 32), open ? "true" : "false");
+}
+
+enum { GOOD, SEQ, LAST, CLOSED, OMITTED, UNKNOWN, TWICE, FORM, MORE, CASES };
+
+/* A table with one thing wrong. */
+static void
+heads(int which)
+{
+	static const uint8_t zeros[32];
+	char *at = body + sprintf(body, "{\"streams\":[");
+	uint8_t last[32];
+
+	memcpy(last, m.stream[1].last, 32);
+	last[3] ^= which == LAST;
+	heads_entry(at, "s", m.stream[0].seq, m.stream[0].last, true);
+	at += strlen(at);
+	if (which != OMITTED)
+		heads_entry(at, "t", m.stream[1].seq + (which == SEQ), last, which != CLOSED);
+	at += strlen(at);
+	if (which == UNKNOWN)
+		heads_entry(at, "gone", 4, zeros, false);
+	if (which == TWICE)
+		heads_entry(at, "s", m.stream[0].seq, m.stream[0].last, true);
+	strcat(at, which == FORM ? ",1]}" : which == MORE ? "],\"a\":1}" : "]}");
+}
+
+static void
+tables_of_heads(void **state)
+{
+	const struct verify_finding *f;
+	uint64_t at;
+	int i;
+
+	for (i = 0; i < CASES; i++) {
+		restart();
+		maker_add(&m, "t", "open", NULL, "{}");
+		maker_add(&m, "t", "use", NULL, "{}");
+		maker_add(&m, "s", "use", NULL, "{}");
+		heads(i);
+		at = maker_add(&m, "s", "heads", NULL, body);
+		maker_add(&m, "t", "close", NULL, "{}");
+		close_and_verify();
+		f = case_find(&c, "heads");
+		if ((c.result.verdict != VERIFY_COMPLETE) != (i != GOOD) ||
+		    (f != NULL) != (i != GOOD) || (f != NULL && f->index != at)) {
+			case_say(&c);
+			fail_msg("case %d: %d", i, (int)c.result.verdict);
+		}
+	}
+}
+
+/* A stream cut out of the ledger, and everything signed again: the table of
+ * heads still has it. */
+static void
+a_stream_removed(void **state)
+{
+	restart();
+	maker_add(&m, "t", "open", NULL, "{}");
+	maker_add(&m, "t", "close", NULL, "{}");
+	heads(CLOSED);
+	restart();
+	memcpy(strstr(body, "\"next_seq\":1"), "\"next_seq\":1", 12);
+	maker_add(&m, "s", "heads", NULL, body);
+	assert_int_equal(close_and_verify(), VERIFY_GAP);
+	assert_non_null(case_find(&c, "heads"));
+}
+
+/* Good records behind a NUL are counted, and none of them is followed. */
+static void
+behind_a_nul(void **state)
+{
+	const struct verify_finding *f;
+	char dir[96], path[160];
+	uint64_t at = 0;
+	FILE *file;
+	size_t i;
+
+	restart();
+	maker_add(&m, "s", "use", NULL, "{}");
+	maker_seal(&m);
+	for (i = 0; i < 4; i++)
+		maker_add(&m, "s", "use", NULL, "{}");
+	assert_int_equal(case_verify_maker(&c, &m, dir), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(case_find(&c, "unsealed")->count, 4);
+	for (i = 0; i < 3; i++)
+		at += m.line[i].len + 1;
+	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
+	file = fopen(path, "r+b");
+	assert_non_null(file);
+	fseek(file, (long)at + 20, SEEK_SET);
+	putc('\0', file);
+	fclose(file);
+	assert_int_equal(case_verify(&c, dir), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(case_find(&c, "unsealed")->count, 1);
+	assert_non_null(f = case_find(&c, "torn"));
+	assert_int_equal(f->line, 4);
+	assert_non_null(strstr(f->what, "2 records beyond"));
+	assert_int_equal(c.result.size, 3);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_parents),
+		cmocka_unit_test(bad_parents),
+		cmocka_unit_test(later_parent),
+		cmocka_unit_test(far_parent),
+		cmocka_unit_test(parents_in_a_bundle),
+		cmocka_unit_test(tables_of_heads),
+		cmocka_unit_test(a_stream_removed),
+		cmocka_unit_test(behind_a_nul)
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
