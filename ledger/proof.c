@@ -1,17 +1,15 @@
 #include "ledger/proof.h"
+#include "ledger/hash_lines.h"
 #include "ledger/hashes.h"
 #include "ledger/io.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sodium.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HEADER "c2sp.org/tlog-proof@v1\nindex "
-#define HASH_TEXT 44	/* base64 of 32 bytes, with its '=' */
 
 /* The size in the text of a note, without verifying it: what is served is
  * checked by whoever receives it. */
@@ -33,14 +31,9 @@ format(const struct tree_proof *proof, uint64_t index, const char *note,
 	int n = snprintf(out, cap, HEADER "%" PRIu64 "\n", index);
 	size_t at = (size_t)n;
 
-	if (n < 0 || cap < at + proof->count * (HASH_TEXT + 1) + note_len + 2)
+	if (n < 0 || cap < at + proof->count * HASH_LINE_LEN + note_len + 2)
 		return -1;
-	for (unsigned i = 0; i < proof->count; i++) {
-		sodium_bin2base64(out + at, HASH_TEXT + 1, proof->hash[i],
-		    TREE_HASH_LEN, sodium_base64_VARIANT_ORIGINAL);
-		at += HASH_TEXT;
-		out[at++] = '\n';
-	}
+	at += hash_lines_write(proof, out + at);
 	out[at++] = '\n';
 	memcpy(out + at, note, note_len);
 	at += note_len;
@@ -89,53 +82,6 @@ proof_compose(int dirfd, uint64_t index, char *out, size_t cap,
 	return len;
 }
 
-/* A decimal number without leading zeros, then LF. */
-static bool
-read_index(const char **at, const char *end, uint64_t *index)
-{
-	const char *p = *at;
-	uint64_t value = 0;
-
-	while (p < end && *p >= '0' && *p <= '9' && p - *at < 19)
-		value = value * 10 + (uint64_t)(*p++ - '0');
-	if (p == *at || p == end || *p != '\n' || (**at == '0' && p - *at > 1))
-		return false;
-	*index = value;
-	*at = p + 1;
-	return true;
-}
-
-/* One hash a line up to an empty line, in base64 that is the only one for its
- * hash. */
-static bool
-read_hashes(const char **at, const char *end, struct tree_proof *proof)
-{
-	const char *p = *at;
-
-	proof->count = 0;
-	while (end - p > HASH_TEXT && *p != '\n') {
-		char again[HASH_TEXT + 1];
-		uint8_t *hash = proof->hash[proof->count];
-		size_t n;
-
-		if (proof->count == TREE_PROOF_MAX || p[HASH_TEXT] != '\n' ||
-		    sodium_base642bin(hash, TREE_HASH_LEN, p, HASH_TEXT, NULL,
-		    &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
-		    n != TREE_HASH_LEN)
-			return false;
-		sodium_bin2base64(again, sizeof(again), hash, n,
-		    sodium_base64_VARIANT_ORIGINAL);
-		if (memcmp(again, p, HASH_TEXT) != 0)
-			return false;
-		proof->count++;
-		p += HASH_TEXT + 1;
-	}
-	if (p == end || *p != '\n')
-		return false;
-	*at = p + 1;
-	return true;
-}
-
 int
 proof_check(const char *text, size_t len,
     const uint8_t leaf[TREE_HASH_LEN], const struct note_key *key,
@@ -146,7 +92,8 @@ proof_check(const char *text, size_t len,
 
 	if (len < sizeof(HEADER) ||
 	    memcmp(text, HEADER, sizeof(HEADER) - 1) != 0 ||
-	    !read_index(&at, end, index) || !read_hashes(&at, end, &proof)) {
+	    !hash_lines_number(&at, end, index) ||
+	    !hash_lines_read(&at, end, TREE_PROOF_MAX, &proof)) {
 		*why = "malformed proof";
 		return -1;
 	}

@@ -36,6 +36,8 @@ extern const struct opt cmd_publish_opts[];
 extern const char cmd_publish_details[];
 int cmd_publish(const struct opts *opts);
 
+extern const struct cli_command cmd_witness_table[];
+
 int cmd_verify(int argc, char **argv);
 
 /* Prints the completion of the table that countersign.c was built with. */
