@@ -3,6 +3,7 @@
  * everything that is not in it is refused by name.
  */
 #include "conf.h"
+#include "conf_anchors.h"
 #include "conf_text.h"
 #include "policy/opa/opa.h"
 #include "private_file.h"
@@ -401,6 +402,14 @@ read_policy(struct reader *reader, const char *name, const json_t *value,
 	    read_section(reader, name, value, arg);
 }
 
+static int
+read_anchors(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	return conf_anchors_read(value, &reader->conf->anchors, reader->err,
+	    reader->err_len);
+}
+
 static const struct member top_members[] = {
 	{ "v", read_version, NULL },
 	{ "listen", read_listen, OFFSET(listen) },
@@ -410,6 +419,7 @@ static const struct member top_members[] = {
 	{ "vault", read_section, vault_members },
 	{ "policy", read_policy, policy_members },
 	{ "ledger", read_section, ledger_members },
+	{ "anchors", read_anchors, NULL },
 	{ "upstream", read_section, upstream_members },
 	{ "client", read_section, client_members },
 	{ "allow_unlocked_memory", read_flag, OFFSET(allow_unlocked_memory) },
@@ -434,6 +444,7 @@ set_defaults(struct conf *conf)
 		.client_idle_ms = 300000,
 		.max_connections = 4096,
 	};
+	conf_anchors_defaults(&conf->anchors);
 	conf->kv.mount = strdup("secret");
 	conf->kv.prefix = strdup("countersign");
 	conf->kv.field = strdup("value");
@@ -530,6 +541,7 @@ conf_free(struct conf *conf)
 		return;
 	free(conf->passphrase_file);
 	free(conf->upstream_ca_file);
+	conf_anchors_free(&conf->anchors);
 	free(conf->policy.opa);
 	free(conf->policy.ca_file);
 	free(conf->kv.url);

@@ -13,6 +13,9 @@
  *                    "prefix": "countersign", "field": "value", "namespace": "…",
  *                    "token_file": "/…", "ca_file": "/….pem"}},
  *   "ledger": {"sync": "data"|"none", "checkpoint_ms": 10000, "recorder": "process"|"thread"},
+ *   "anchors": {"interval_s": 60, "stamp_s": 3600, "timeout_ms": 10000, "ca_file": "/….pem",
+ *               "witnesses": [{"url": "https://witness.example.com", "key": "VKEY"}],
+ *               "authorities": [{"name": "example", "url": "http://tsa.example.com", "ca_file": "/….pem"}]},
  *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
  *                "connect_ms": 10000, "idle_ms": 300000, "pool": 32},
  *   "policy": {"engine": "builtin"|"opa:unix:/…"|"opa:https://host:port", "deadline_ms": 100, "ca_file": "/….pem"},
@@ -57,6 +60,30 @@ struct conf_policy {
 	unsigned deadline_ms;
 };
 
+#define CONF_WITNESSES_MAX 16
+#define CONF_AUTHORITIES_MAX 8
+
+struct conf_witness {
+	char *url;		/* before /add-checkpoint, without a final '/' */
+	char *vkey;		/* of a witness: cosignature/v1 */
+};
+
+struct conf_authority {
+	char *name;		/* fit for a file's name */
+	char *url;
+	char *ca_file;		/* NULL: tokens are kept without being traced to anybody */
+};
+
+/* Who else is to know the ledger's checkpoints. */
+struct conf_anchors {
+	unsigned interval_s, stamp_s, timeout_ms;
+	char *ca_file;		/* of https witnesses; NULL: the system's */
+	struct conf_witness witness[CONF_WITNESSES_MAX];
+	size_t witnesses;
+	struct conf_authority authority[CONF_AUTHORITIES_MAX];
+	size_t authorities;
+};
+
 struct conf {
 	struct sockaddr_in listen, api;
 	unsigned workers;
@@ -66,6 +93,7 @@ struct conf {
 	struct conf_policy policy;
 	bool ledger_sync, ledger_thread;
 	unsigned checkpoint_ms;
+	struct conf_anchors anchors;
 	char *upstream_ca_file;
 	struct conf_resolve resolve[CONF_RESOLVE_MAX];
 	size_t n_resolve;

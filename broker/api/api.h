@@ -17,6 +17,7 @@
 
 struct api;
 struct plane;
+struct anchorer;
 
 #define API_LEDGER_PORTS 4	/* how many ledger ports api_start takes */
 
@@ -34,6 +35,7 @@ struct api_options {
 	const char *proxy_host;
 	uint16_t proxy_port, api_port;
 	const char *agent_socket, *ca_cert, *ca_bundle;	/* paths */
+	const struct anchorer *anchorer;	/* for /healthz and /metrics; NULL: none */
 	const char *checkpoint_path;	/* HOME/ledger/checkpoint: the latest signed note */
 	const char *ledger_dir;	/* HOME/ledger, for tiles and proofs; NULL: none */
 

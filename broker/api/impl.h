@@ -153,6 +153,9 @@ void api_health(struct api_call *call);
 void api_metrics(struct api_call *call);
 void api_shutdown(struct api_call *call);
 
+/* The size that the latest checkpoint signs; 0 where there is none. */
+uint64_t api_signed_size(const struct api *api);
+
 /* The latest signed note, malloc'ed; NULL where there is none. */
 char *api_read_checkpoint(const struct api *api, size_t *len);
 

@@ -1,6 +1,7 @@
 /* /metrics: the text format of Prometheus, version 0.0.4. */
 #include "api/impl.h"
 
+#include "anchor/anchorer.h"
 #include "plane/plane.h"
 
 #include <inttypes.h>
@@ -97,6 +98,70 @@ of_ledger(struct page *page, const struct ledger *ledger)
 	one(page, "ledger_bytes_total", "counter", "Bytes of records.", n.bytes);
 }
 
+/* Several lines of one name stand together. */
+static void
+of_parties(struct page *page, const struct anchorer *anchorer,
+    const char *name, const char *type, const char *help,
+    uint64_t (*value)(const struct anchor_view *view, uint64_t size),
+    uint64_t size)
+{
+	struct anchor_view view;
+
+	head(page, name, type, help);
+	for (unsigned i = 0; i < anchorer_parties(anchorer); i++) {
+		anchorer_look(anchorer, i, &view);
+		labelled(page, name, view.witness ? "witness" : "authority",
+		    view.name, value(&view, size));
+	}
+}
+
+static uint64_t
+is_good(const struct anchor_view *view, uint64_t size)
+{
+	return view->reason == ANCHOR_GOOD;
+}
+
+static uint64_t
+is_alarm(const struct anchor_view *view, uint64_t size)
+{
+	return anchor_reason_alarm(view->reason);
+}
+
+static uint64_t
+behind(const struct anchor_view *view, uint64_t size)
+{
+	return size > view->size ? size - view->size : 0;
+}
+
+static uint64_t
+time_of(const struct anchor_view *view, uint64_t size)
+{
+	return view->time_s;
+}
+
+static uint64_t
+failed(const struct anchor_view *view, uint64_t size)
+{
+	return view->failed;
+}
+
+static void
+of_anchors(struct page *page, const struct api *api)
+{
+	const struct anchorer *anchorer = api->options.anchorer;
+	uint64_t size = api_signed_size(api);
+
+	one(page, "ledger_signed_size", "gauge", "Records that the latest checkpoint signs.", size);
+	if (anchorer == NULL)
+		return;
+	one(page, "anchoring_up", "gauge", "1 while the anchoring process runs.", anchorer_alive(anchorer));
+	of_parties(page, anchorer, "anchor_up", "gauge", "1 where the last answer was what was asked for.", is_good, size);
+	of_parties(page, anchorer, "anchor_alarm", "gauge", "1 where a witness contradicts this ledger.", is_alarm, size);
+	of_parties(page, anchorer, "anchor_behind_records", "gauge", "Signed records that nobody of that name vouches for yet.", behind, size);
+	of_parties(page, anchorer, "anchor_time_seconds", "gauge", "When it last vouched, by its own clock, since 1970.", time_of, size);
+	of_parties(page, anchorer, "anchor_failures_total", "counter", "Answers that did not come or were not what was asked for.", failed, size);
+}
+
 static void
 of_plane(struct page *page, const struct plane *plane)
 {
@@ -142,6 +207,7 @@ api_metrics(struct api_call *call)
 	labelled(&page, "info", "version", COUNTERSIGN_VERSION, 1);
 	of_gate(&page, call->api->options.gate);
 	of_ledger(&page, call->api->options.ledger);
+	of_anchors(&page, call->api);
 	of_plane(&page, call->api->options.plane);
 	of_api(&page, call->api);
 	api_answer_text(call, 200, "text/plain; version=0.0.4; charset=utf-8",

@@ -1,5 +1,6 @@
 /* Policy, ledger, health, shutdown. */
 #include "api/impl.h"
+#include "anchor/anchorer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,14 +65,53 @@ api_checkpoint(struct api_call *call)
 		    "try again after the checkpoint interval");
 }
 
+/* What a witness or an authority has vouched for, beside what is signed. */
+static json_t *
+party(const struct anchor_view *view, uint64_t signed_size)
+{
+	json_t *json = json_pack("{s:s, s:s, s:s, s:I, s:I}", "name",
+	    view->name, "kind", view->witness ? "witness" : "authority",
+	    "state", anchor_reason_word(view->reason), "size",
+	    (json_int_t)view->size, "behind", (json_int_t)(signed_size >
+	    view->size ? signed_size - view->size : 0));
+
+	if (json != NULL && view->time_s != 0)
+		json_object_set_new(json, "time", api_time(
+		    (int64_t)view->time_s));
+	if (json != NULL && anchor_reason_text(view->reason)[0] != '\0')
+		json_object_set_new(json, "detail", json_string(
+		    anchor_reason_text(view->reason)));
+	return json;
+}
+
+static json_t *
+anchors(const struct api *api)
+{
+	const struct anchorer *anchorer = api->options.anchorer;
+	uint64_t size = api_signed_size(api);
+	struct anchor_view view;
+	json_t *list = json_array();
+
+	for (unsigned i = 0; anchorer != NULL &&
+	    i < anchorer_parties(anchorer); i++) {
+		anchorer_look(anchorer, i, &view);
+		json_array_append_new(list, party(&view, size));
+	}
+	return list;
+}
+
+/* A witness that is down does not make the daemon ill; that it is, is said. */
 void
 api_health(struct api_call *call)
 {
+	const struct anchorer *anchorer = call->api->options.anchorer;
 	bool well = ledger_healthy(call->api->options.ledger);
 
-	api_answer(call, well ? 200 : 503, json_pack("{s:s, s:s, s:s}",
+	api_answer(call, well ? 200 : 503, json_pack("{s:s, s:s, s:s, s:s, s:o}",
 	    "status", well ? "ok" : "failed", "ledger", well ? "ok" : "failed",
-	    "version", COUNTERSIGN_VERSION));
+	    "version", COUNTERSIGN_VERSION, "anchoring", anchorer == NULL ?
+	    "none" : anchorer_alive(anchorer) ? "running" : "gone", "anchors",
+	    anchors(call->api)));
 }
 
 void

@@ -20,9 +20,8 @@ open_ledger(const struct api *api)
 	return dir != NULL ? evidence_dir(dir) : -1;
 }
 
-/* The size that the latest checkpoint signs; 0 where there is none. */
-static uint64_t
-signed_size(const struct api *api)
+uint64_t
+api_signed_size(const struct api *api)
 {
 	struct checkpoint checkpoint = { .size = 0 };
 	struct note note;
@@ -64,7 +63,7 @@ api_tile(struct api_call *call)
 		return;
 	}
 	if ((dirfd = open_ledger(call->api)) >= 0) {
-		bytes = tiles_read(dirfd, signed_size(call->api), &name, &len,
+		bytes = tiles_read(dirfd, api_signed_size(call->api), &name, &len,
 		    &problem);
 		close(dirfd);
 	}

@@ -1,4 +1,5 @@
 #include "daemon/daemon.h"
+#include "anchor/anchorer.h"
 #include "api/api.h"
 #include "ask.h"
 #include "daemon/harden.h"
@@ -35,6 +36,7 @@ struct daemon {
 	const struct conf *conf;
 	int lock, signals, wake;
 	char policy[POLICY_DIGEST_LEN + 1];
+	struct anchorer *anchorer;	/* NULL: nobody is asked */
 	struct keys *keys;
 	struct ledger *ledger;
 	struct ledger_port *port;	/* the main thread's */
@@ -134,6 +136,19 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 	return 0;
 }
 
+/* Before any key is read: it parses what strangers send. */
+static int
+start_anchorer(struct daemon *daemon, char *err, size_t err_len)
+{
+	char dir[PATH_MAX];
+
+	if (path_of("ledger", dir, err, err_len) != 0)
+		return -1;
+	daemon->anchorer = anchorer_start(&daemon->conf->anchors, dir, err,
+	    err_len);
+	return daemon->anchorer != NULL || err[0] == '\0' ? 0 : -1;
+}
+
 static int
 open_vault(struct daemon *daemon, char *err, size_t err_len)
 {
@@ -205,7 +220,8 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	if (take_lock(daemon, err, err_len) != 0 ||
 	    take_signals(daemon, err, err_len) != 0 ||
 	    path_of("pack", pack, err, err_len) != 0 ||
-	    pack_digest(daemon, pack, err, err_len) != 0)
+	    pack_digest(daemon, pack, err, err_len) != 0 ||
+	    start_anchorer(daemon, err, err_len) != 0)
 		return -1;
 	daemon->keys = keys_open(&from, !options->conf->allow_unlocked_memory,
 	    err, err_len);
@@ -274,7 +290,7 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	    .proxy_port = plane_port(daemon->plane), .agent_socket = agent_path,
 	    .ca_cert = cert, .ca_bundle = bundle,
 	    .checkpoint_path = checkpoint, .ledger_dir = ledger,
-	    .shutdown = on_shutdown,
+	    .anchorer = daemon->anchorer, .shutdown = on_shutdown,
 	    .arg = daemon };
 
 	if (path_of("run/operator.sock", operator_path, err, err_len) != 0 ||
@@ -523,6 +539,7 @@ daemon_close(struct daemon *daemon)
 		    "record could not be made durable");
 		rc = -1;
 	}
+	anchorer_stop(daemon->anchorer);	/* it has the last checkpoint to show */
 	gate_free(daemon->gate);
 	opa_free(daemon->opa);
 	ca_free(daemon->ca);

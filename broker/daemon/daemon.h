@@ -4,6 +4,7 @@
  * Order of opening, which is also the argument for who can read what:
  *
  *   1. lock on the home, process hardened, memory lockable
+ *      and the anchoring process forked, which asks witnesses and authorities
  *   2. passphrase -> master key (Argon2id) -> keys of vault, CA, ledger and
  *      pseudonyms, in a page that no forked child inherits; passphrase and
  *      master are wiped

@@ -1,0 +1,271 @@
+#include "ledger/anchor/stamp.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <openssl/asn1.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ts.h>
+#include <openssl/x509.h>
+#include <sodium.h>
+
+#define SECONDS_A_DAY 86400
+
+/* ---- asking ---- */
+
+void
+stamp_digest(const void *bytes, size_t len, uint8_t digest[STAMP_DIGEST_LEN])
+{
+	crypto_hash_sha256(digest, bytes, len);
+}
+
+static TS_MSG_IMPRINT *
+imprint_of(const uint8_t digest[STAMP_DIGEST_LEN])
+{
+	X509_ALGOR *algorithm = X509_ALGOR_new();
+	TS_MSG_IMPRINT *imprint = TS_MSG_IMPRINT_new();
+	bool good;
+
+	good = algorithm != NULL && imprint != NULL &&
+	    X509_ALGOR_set0(algorithm, OBJ_nid2obj(NID_sha256), V_ASN1_NULL,
+	    NULL) == 1 &&
+	    TS_MSG_IMPRINT_set_algo(imprint, algorithm) == 1 &&
+	    TS_MSG_IMPRINT_set_msg(imprint, (uint8_t *)(uintptr_t)digest,
+	    STAMP_DIGEST_LEN) == 1;
+	X509_ALGOR_free(algorithm);
+	if (good)
+		return imprint;
+	TS_MSG_IMPRINT_free(imprint);
+	return NULL;
+}
+
+static bool
+set_nonce(TS_REQ *request, const uint8_t nonce[STAMP_NONCE_LEN])
+{
+	BIGNUM *number = BN_bin2bn(nonce, STAMP_NONCE_LEN, NULL);
+	ASN1_INTEGER *integer = number != NULL ? BN_to_ASN1_INTEGER(number,
+	    NULL) : NULL;
+	bool good = integer != NULL && TS_REQ_set_nonce(request, integer) == 1;
+
+	ASN1_INTEGER_free(integer);
+	BN_free(number);
+	return good;
+}
+
+/* nonce NULL: without. */
+static TS_REQ *
+request_of(const uint8_t digest[STAMP_DIGEST_LEN], const uint8_t *nonce)
+{
+	TS_REQ *request = TS_REQ_new();
+	TS_MSG_IMPRINT *imprint = imprint_of(digest);
+	bool good = request != NULL && imprint != NULL &&
+	    TS_REQ_set_version(request, 1) == 1 &&
+	    TS_REQ_set_msg_imprint(request, imprint) == 1 &&
+	    TS_REQ_set_cert_req(request, 1) == 1 &&
+	    (nonce == NULL || set_nonce(request, nonce));
+
+	TS_MSG_IMPRINT_free(imprint);
+	if (good)
+		return request;
+	TS_REQ_free(request);
+	return NULL;
+}
+
+uint8_t *
+stamp_request(const uint8_t digest[STAMP_DIGEST_LEN],
+    const uint8_t nonce[STAMP_NONCE_LEN], size_t *der_len)
+{
+	TS_REQ *request = request_of(digest, nonce);
+	uint8_t *der = NULL, *copy = NULL;
+	int n = request != NULL ? i2d_TS_REQ(request, &der) : -1;
+
+	if (n > 0 && (copy = malloc((size_t)n)) != NULL) {
+		memcpy(copy, der, (size_t)n);
+		*der_len = (size_t)n;
+	}
+	OPENSSL_free(der);
+	TS_REQ_free(request);
+	return copy;
+}
+
+/* ---- checking ---- */
+
+static int
+refuse(char *why, size_t why_len, const char *text)
+{
+	unsigned long code = ERR_peek_last_error();
+	const char *reason = code != 0 ? ERR_reason_error_string(code) : NULL;
+
+	snprintf(why, why_len, "%s%s%s", text, reason != NULL ? ": " : "",
+	    reason != NULL ? reason : "");
+	ERR_clear_error();
+	return -1;
+}
+
+/* Seconds since 1970 of a GeneralizedTime. */
+static int
+seconds_of(const ASN1_GENERALIZEDTIME *at, int64_t *out)
+{
+	ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+	int days = 0, seconds = 0, good;
+
+	good = epoch != NULL && at != NULL &&
+	    ASN1_TIME_diff(&days, &seconds, epoch, at) == 1;
+	ASN1_TIME_free(epoch);
+	if (!good)
+		return -1;
+	*out = (int64_t)days * SECONDS_A_DAY + seconds;
+	return *out >= 0 ? 0 : -1;
+}
+
+static int
+read_info(const TS_TST_INFO *info, struct stamp *out)
+{
+	BIGNUM *serial = NULL;
+	char *hex = NULL;
+
+	if (info == NULL ||
+	    seconds_of(TS_TST_INFO_get_time(info), &out->time_s) != 0)
+		return -1;
+	serial = ASN1_INTEGER_to_BN(TS_TST_INFO_get_serial(info), NULL);
+	hex = serial != NULL ? BN_bn2hex(serial) : NULL;
+	if (hex != NULL)
+		snprintf(out->serial, sizeof(out->serial), "%.63s", hex);
+	OPENSSL_free(hex);
+	BN_free(serial);
+	return hex != NULL ? 0 : -1;
+}
+
+/* The authorities, and the moment at which their certificates must be good. */
+static X509_STORE *
+store_of(const char *ca_file, int64_t time_s)
+{
+	X509_STORE *store = X509_STORE_new();
+
+	if (store != NULL && X509_STORE_load_file(store, ca_file) == 1) {
+		X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(store),
+		    (time_t)time_s);
+		return store;
+	}
+	X509_STORE_free(store);
+	return NULL;
+}
+
+/* What the request would have demanded: digest, its algorithm, the nonce. */
+static TS_VERIFY_CTX *
+context_of(const uint8_t digest[STAMP_DIGEST_LEN], const uint8_t *nonce,
+    const char *ca_file, int64_t time_s)
+{
+	X509_STORE *store = ca_file != NULL ? store_of(ca_file, time_s) : NULL;
+	TS_REQ *request = request_of(digest, nonce);
+	TS_VERIFY_CTX *context = NULL;
+
+	if (request != NULL && (ca_file == NULL || store != NULL))
+		context = TS_REQ_to_TS_VERIFY_CTX(request, NULL);
+	TS_REQ_free(request);
+	if (context == NULL) {
+		X509_STORE_free(store);
+		return NULL;
+	}
+	if (store != NULL)
+		TS_VERIFY_CTX_set_store(context, store);	/* its own now */
+	else
+		TS_VERIFY_CTX_set_flags(context, TS_VFY_VERSION |
+		    TS_VFY_IMPRINT | (nonce != NULL ? TS_VFY_NONCE : 0));
+	return context;
+}
+
+/* A response, or a token that was kept without its response. */
+struct parsed {
+	TS_RESP *response;
+	PKCS7 *token;		/* the response's, or our own where there is none */
+	TS_TST_INFO *info;	/* our own */
+};
+
+static void
+parsed_free(struct parsed *parsed)
+{
+	if (parsed->response == NULL)
+		PKCS7_free(parsed->token);
+	TS_RESP_free(parsed->response);
+	TS_TST_INFO_free(parsed->info);
+}
+
+static int
+parse(const uint8_t *der, size_t len, struct parsed *out)
+{
+	const uint8_t *at = der;
+
+	memset(out, 0, sizeof(*out));
+	out->response = d2i_TS_RESP(NULL, &at, (long)len);
+	if (out->response != NULL) {
+		out->token = TS_RESP_get_token(out->response);
+	} else {
+		at = der;
+		out->token = d2i_PKCS7(NULL, &at, (long)len);
+	}
+	if (at != der + len || (out->response == NULL && out->token == NULL))
+		return -1;
+	if (out->token != NULL && PKCS7_type_is_signed(out->token))
+		out->info = PKCS7_to_TS_TST_INFO(out->token);
+	return 0;
+}
+
+/* Signed at least by the certificate that it carries. */
+static bool
+signed_by_somebody(PKCS7 *token)
+{
+	return PKCS7_verify(token, NULL, NULL, NULL, NULL,
+	    PKCS7_NOVERIFY) == 1;
+}
+
+static int
+check(const struct parsed *parsed, const uint8_t *digest,
+    const uint8_t *nonce, const char *ca_file, struct stamp *out, char *why,
+    size_t why_len)
+{
+	TS_VERIFY_CTX *context;
+	int good;
+
+	if (parsed->info == NULL || read_info(parsed->info, out) != 0)
+		return refuse(why, why_len, "the authority granted no time "
+		    "stamp");
+	context = context_of(digest, nonce, ca_file, out->time_s);
+	if (context == NULL)
+		return refuse(why, why_len, ca_file != NULL ?
+		    "the authority's CA file cannot be used" : "out of memory");
+	good = parsed->response != NULL ?
+	    TS_RESP_verify_response(context, parsed->response) :
+	    TS_RESP_verify_token(context, parsed->token);
+	TS_VERIFY_CTX_free(context);
+	if (good != 1)
+		return refuse(why, why_len, "the time stamp does not verify");
+	if (ca_file == NULL && !signed_by_somebody(parsed->token))
+		return refuse(why, why_len, "the time stamp is not signed");
+	ERR_clear_error();
+	return 0;
+}
+
+int
+stamp_check(const uint8_t *der, size_t der_len,
+    const uint8_t digest[STAMP_DIGEST_LEN], const uint8_t *nonce,
+    const char *ca_file, struct stamp *out, char *why, size_t why_len)
+{
+	struct parsed parsed;
+	int status;
+
+	memset(out, 0, sizeof(*out));
+	if (der_len > STAMP_MAX)
+		return refuse(why, why_len, "longer than any time stamp");
+	if (parse(der, der_len, &parsed) != 0)
+		status = refuse(why, why_len, "not a time stamp response");
+	else
+		status = check(&parsed, digest, nonce, ca_file, out, why,
+		    why_len);
+	parsed_free(&parsed);
+	return status;
+}

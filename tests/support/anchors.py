@@ -1,0 +1,93 @@
+"""Witnesses and time stamping authorities for tests, all on loopback."""
+import http.server
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from api import UnixConnection
+from harness import BUILD
+
+
+class Witness:
+    """`countersign witness` with a directory of its own, which survives a restart."""
+
+    def __init__(self, bench, name="witness.example.com/w1", folder="w1"):
+        self.bench, self.dir, self.port, self.child = bench, bench.path(folder), 0, None
+        out = bench.cs("witness", "init", "--name", name, self.dir)
+        assert out.returncode == 0, out.stderr
+        self.vkey = out.stdout.strip()
+
+    def watch(self, vkey_file):
+        out = self.bench.cs("witness", "add", self.dir, vkey_file)
+        assert out.returncode == 0, out.stderr
+
+    def start(self):
+        log = open(self.dir + ".log", "ab")  # noqa: SIM115 - the child keeps it
+        self.child = self.bench.spawn(os.path.join(BUILD, "countersign"), "witness", "serve", "--listen", f"127.0.0.1:{self.port}",
+                                      self.dir, stdout=subprocess.PIPE, stderr=log)
+        line = self.child.stdout.readline().decode()
+        assert line.startswith("listening on "), open(self.dir + ".log").read()
+        self.port = int(line.split()[2].split(":")[1])
+        return self
+
+    def stop(self, sig=signal.SIGTERM):
+        self.child.send_signal(sig)
+        self.child.wait(10)
+        self.child.stdout.close()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def conf(self):
+        return {"url": self.url, "key": self.vkey}
+
+
+class Fake(http.server.BaseHTTPRequestHandler):
+    """Answers every POST with server.answer: (status, body) or a function of the request's body."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked.append(body)
+        answer = self.server.answer
+        status, out = answer(body) if callable(answer) else answer
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(out)))
+        self.end_headers()
+        try:
+            self.wfile.write(out)
+        except OSError:
+            pass
+
+    def log_message(self, *args):
+        pass
+
+
+def fake_server(answer):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Fake)
+    server.answer, server.asked = answer, []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def health(bench):
+    c = UnixConnection(os.path.join(bench.home, "run", "operator.sock"))
+    c.request("GET", "/healthz")
+    out = json.loads(c.getresponse().read())
+    c.close()
+    return out
+
+
+def wait_state(bench, name, *states, behind=None, seconds=15):
+    """The party's entry in /healthz once it is in one of the states (and as far behind); else as it is at last."""
+    until = time.monotonic() + seconds
+    while True:
+        entry = next((a for a in health(bench)["anchors"] if a["name"] == name), {})
+        if entry.get("state") in states and (behind is None or entry["behind"] == behind):
+            return entry
+        if time.monotonic() > until:
+            return entry
+        time.sleep(0.1)
