@@ -5,12 +5,12 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
 	case "$path" in
-	"") words="init secret bind unbind bindings egress run grant policy verify ledger start status stop credential completion version help --help" ;;
+	"") words="init secret bind unbind bindings egress run grant policy verify ledger witness start status stop credential completion version help --help" ;;
 	" init") words="--passphrase-file --origin --help" ;;
 	" secret") words="put rotate revoke list --help" ;;
 	" secret put") words="--from-stdin --from-file --help" ;;
@@ -39,6 +39,10 @@ _countersign()
 	" ledger") words="tail publish --help --lines --run --type --json --help" ;;
 	" ledger tail") words="--lines --run --type --json --help" ;;
 	" ledger publish") words="--entries --ledger --help" ;;
+	" witness") words="init add serve --help" ;;
+	" witness init") words="--name --help" ;;
+	" witness add") words="--help" ;;
+	" witness serve") words="--listen --help" ;;
 	" start") words="--help" ;;
 	" status") words="--json --help" ;;
 	" stop") words="--help" ;;

@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' verify' ' ledger' ' ledger tail' ' ledger publish' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' verify' ' ledger' ' ledger tail' ' ledger publish' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -116,6 +116,15 @@ complete -c countersign -f -n '__countersign_at " ledger"' -a publish -d 'Write 
 complete -c countersign -n '__countersign_at " ledger publish"' -l entries -d 'the records too, not only hashes: they tell what your agents did'
 complete -c countersign -n '__countersign_at " ledger publish"' -l ledger -r -d 'a ledger\'s directory; default this home\'s'
 complete -c countersign -n '__countersign_at " ledger publish"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at ""' -a witness -d 'Be a witness to other people\'s ledgers'
+complete -c countersign -f -n '__countersign_at " witness"' -a init -d 'Make a witness\'s key; print its vkey'
+complete -c countersign -n '__countersign_at " witness init"' -l name -r -d 'what cosignatures call it, like witness.example.com/team'
+complete -c countersign -n '__countersign_at " witness init"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " witness"' -a add -d 'Watch a log'
+complete -c countersign -n '__countersign_at " witness add"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " witness"' -a serve -d 'Cosign consistent checkpoints, over HTTP'
+complete -c countersign -n '__countersign_at " witness serve"' -l listen -r -d 'default 127.0.0.1:7380; port 0 takes any'
+complete -c countersign -n '__countersign_at " witness serve"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a start -d 'Start the daemon if none runs'
 complete -c countersign -n '__countersign_at " start"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a status -d 'Is the daemon there, and well?'

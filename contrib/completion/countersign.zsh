@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -22,6 +22,7 @@ case "$at" in
 		'policy:Work on the policy'
 		'verify:Verify a run'\''s evidence, by default the last one'\''s'
 		'ledger:Show the last records, and more'
+		'witness:Be a witness to other people'\''s ledgers'
 		'start:Start the daemon if none runs'
 		'status:Is the daemon there, and well?'
 		'stop:Stop the daemon in order'
@@ -184,6 +185,23 @@ case "$at" in
 	' ledger publish') offer=(
 		'--entries:the records too, not only hashes\: they tell what your agents did'
 		'--ledger:a ledger'\''s directory; default this home'\''s'
+		'--help:show this and exit'
+		) ;;
+	' witness') offer=(
+		'init:Make a witness'\''s key; print its vkey'
+		'add:Watch a log'
+		'serve:Cosign consistent checkpoints, over HTTP'
+		'--help:show help'
+		) ;;
+	' witness init') offer=(
+		'--name:what cosignatures call it, like witness.example.com/team'
+		'--help:show this and exit'
+		) ;;
+	' witness add') offer=(
+		'--help:show this and exit'
+		) ;;
+	' witness serve') offer=(
+		'--listen:default 127.0.0.1\:7380; port 0 takes any'
 		'--help:show this and exit'
 		) ;;
 	' start') offer=(
