@@ -140,7 +140,8 @@ read_info(const TS_TST_INFO *info, struct stamp *out)
 	return hex != NULL ? 0 : -1;
 }
 
-/* The authorities, and the moment at which their certificates must be good. */
+/* Whom the file names is trusted, a root or not, and must have been good at
+ * that moment. */
 static X509_STORE *
 store_of(const char *ca_file, int64_t time_s)
 {
@@ -149,6 +150,7 @@ store_of(const char *ca_file, int64_t time_s)
 	if (store != NULL && X509_STORE_load_file(store, ca_file) == 1) {
 		X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(store),
 		    (time_t)time_s);
+		X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
 		return store;
 	}
 	X509_STORE_free(store);
@@ -171,11 +173,14 @@ context_of(const uint8_t digest[STAMP_DIGEST_LEN], const uint8_t *nonce,
 		X509_STORE_free(store);
 		return NULL;
 	}
-	if (store != NULL)
+	/* What OpenSSL makes of a request leaves the signature out. */
+	if (store != NULL) {
 		TS_VERIFY_CTX_set_store(context, store);	/* its own now */
-	else
+		TS_VERIFY_CTX_add_flags(context, TS_VFY_SIGNATURE);
+	} else {
 		TS_VERIFY_CTX_set_flags(context, TS_VFY_VERSION |
 		    TS_VFY_IMPRINT | (nonce != NULL ? TS_VFY_NONCE : 0));
+	}
 	return context;
 }
 

@@ -73,6 +73,58 @@ def fake_server(answer):
     return server
 
 
+TSA_CONF = """[tsa]
+default_tsa=t
+[t]
+serial=serial
+crypto_device=builtin
+signer_cert=tsa.pem
+signer_key=tsa.key
+signer_digest=sha256
+default_policy=1.2.3.4
+digests=sha256
+ess_cert_id_alg=sha256
+certs=ca.pem
+"""
+
+
+class Authority:
+    """A time stamping authority: `openssl ts -reply` behind HTTP."""
+
+    def __init__(self, bench, name="tsa"):
+        self.dir = bench.path(name)
+        os.mkdir(self.dir)
+        for file, text in (("tsa.cnf", TSA_CONF), ("serial", "01\n"), ("tsa.ext", "extendedKeyUsage=critical,timeStamping\n")):
+            with open(os.path.join(self.dir, file), "w") as f:
+                f.write(text)
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", f"/CN={name} CA")
+        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "tsa.key", "-out", "tsa.csr", "-subj", f"/CN={name}")
+        self.openssl("x509", "-req", "-in", "tsa.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "1",
+                     "-extfile", "tsa.ext", "-out", "tsa.pem")
+        self.ca = os.path.join(self.dir, "ca.pem")
+        self.server = fake_server(self.reply)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def openssl(self, *argv):
+        subprocess.run(["openssl", *argv], cwd=self.dir, check=True, capture_output=True)
+
+    def reply(self, body):
+        with open(os.path.join(self.dir, "q.tsq"), "wb") as f:
+            f.write(body)
+        self.openssl("ts", "-reply", "-config", "tsa.cnf", "-section", "t", "-queryfile", "q.tsq", "-out", "r.tsr")
+        with open(os.path.join(self.dir, "r.tsr"), "rb") as f:
+            return 200, f.read()
+
+    def replay_url(self):
+        """One that answers everything with a stamp made before: of other bytes, for another nonce."""
+        with open(os.path.join(self.dir, "data"), "wb") as f:
+            f.write(b"other bytes")
+        self.openssl("ts", "-query", "-data", "data", "-sha256", "-cert", "-out", "old.tsq")
+        with open(os.path.join(self.dir, "old.tsq"), "rb") as f:
+            answer = self.reply(f.read())
+        return f"http://127.0.0.1:{fake_server(answer).server_port}"
+
+
 def health(bench):
     c = UnixConnection(os.path.join(bench.home, "run", "operator.sock"))
     c.request("GET", "/healthz")

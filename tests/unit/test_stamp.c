@@ -1,0 +1,313 @@
+/*
+ * Time stamps by an authority made here with OpenSSL, and real ones of real
+ * authorities where the shared data is present.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+#include <openssl/pkcs7.h>
+#include <openssl/pem.h>
+#include <openssl/ts.h>
+#include <sodium.h>
+
+#include "ledger/anchor/stamp.h"
+#include "ledger_maker.h"
+
+static char dir[64], ca_path[128], other_ca_path[128];
+static const char text[] = "ledger.example/test\n5\nAAAA\n";
+static uint8_t digest[STAMP_DIGEST_LEN], nonce[STAMP_NONCE_LEN] = { 1, 2, 3 };
+static struct stamp out;
+static char why[256];
+
+static int
+shell(const char *command)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line), "cd %s && { %s; } >log 2>&1", dir, command);
+	return system(line);
+}
+
+static void
+write_text(const char *name, const char *content)
+{
+	write_file(dir, name, content, strlen(content));
+}
+
+#define CA(name) "openssl req -x509 -newkey rsa:2048 -nodes -keyout " name ".key -out " name ".pem -days 2 -subj /CN=" name
+#define TSA "openssl req -newkey rsa:2048 -nodes -keyout tsa.key -out tsa.csr -subj /CN=tsa && " \
+	"openssl x509 -req -in tsa.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 1 -extfile tsa.ext -out tsa.pem"
+
+static int
+set_up(void **state)
+{
+	if (sodium_init() < 0)
+		return -1;
+	make_temp_dir(dir);
+	snprintf(ca_path, sizeof(ca_path), "%s/ca.pem", dir);
+	snprintf(other_ca_path, sizeof(other_ca_path), "%s/other.pem", dir);
+	stamp_digest(text, strlen(text), digest);
+	write_text("tsa.ext", "extendedKeyUsage=critical,timeStamping\n");
+	write_text("serial", "01\n");
+	write_text("tsa.cnf", "[tsa]\ndefault_tsa=t\n[t]\nserial=serial\n"
+	    "crypto_device=builtin\nsigner_cert=tsa.pem\nsigner_key=tsa.key\n"
+	    "signer_digest=sha256\ndefault_policy=1.2.3.4\n"
+	    "digests=sha256\nordering=yes\ntsa_name=no\n"
+	    "ess_cert_id_alg=sha256\ncerts=ca.pem\n");
+	return shell(CA("ca") " && " CA("other") " && " TSA) == 0 ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+	remove_tree(dir);
+	return 0;
+}
+
+/* What the authority answers; to be freed. */
+static uint8_t *
+reply_to(const uint8_t *der, size_t len, size_t *reply_len)
+{
+	write_file(dir, "q.tsq", der, len);
+	assert_int_equal(shell("openssl ts -reply -config tsa.cnf "
+	    "-section t -queryfile q.tsq -out r.tsr"), 0);
+	return (uint8_t *)read_file(dir, "r.tsr", reply_len);
+}
+
+static uint8_t *
+stamped(size_t *len)
+{
+	size_t n = 0;
+	uint8_t *request = stamp_request(digest, nonce, &n), *reply;
+
+	assert_non_null(request);
+	reply = reply_to(request, n, len);
+	free(request);
+	return reply;
+}
+
+static void
+test_good(void **state)
+{
+	size_t len = 0;
+	uint8_t *reply = stamped(&len);
+	time_t now = time(NULL);
+
+	assert_int_equal(stamp_check(reply, len, digest, nonce, ca_path, &out,
+	    why, sizeof(why)), 0);
+	assert_true(out.time_s >= now - 60 && out.time_s <= now + 1);
+	assert_true(out.serial[0] != '\0');
+	assert_int_equal(stamp_check(reply, len, digest, NULL, ca_path, &out,
+	    why, sizeof(why)), 0);
+	assert_int_equal(stamp_check(reply, len, digest, nonce, NULL, &out,
+	    why, sizeof(why)), 0);
+	/* and the program agrees */
+	write_text("data", text);
+	assert_int_equal(shell("openssl ts -verify -in r.tsr -data data "
+	    "-CAfile ca.pem"), 0);
+	free(reply);
+}
+
+static void
+test_refused(void **state)
+{
+	uint8_t other[STAMP_DIGEST_LEN] = { 1 };
+	uint8_t another[STAMP_NONCE_LEN] = { 9 };
+	size_t len = 0;
+	uint8_t *reply = stamped(&len);
+
+	assert_int_equal(stamp_check(reply, len, other, nonce, ca_path, &out,
+	    why, sizeof(why)), -1);
+	assert_int_equal(stamp_check(reply, len, digest, another, ca_path, &out,
+	    why, sizeof(why)), -1);
+	assert_int_equal(stamp_check(reply, len, digest, nonce, other_ca_path,
+	    &out, why, sizeof(why)), -1);
+	assert_int_equal(stamp_check(reply, len, digest, nonce,
+	    "/nonexistent", &out, why, sizeof(why)), -1);
+	assert_string_equal(why, why[0] != '\0' ? why : "a reason");
+	free(reply);
+}
+
+/* Every cut and every changed byte: never accepted as another time or digest. */
+static void
+test_altered(void **state)
+{
+	size_t len = 0, wrong = 0;
+	uint8_t *reply = stamped(&len), *copy = malloc(len + 1);
+	struct stamp good;
+
+	assert_int_equal(stamp_check(reply, len, digest, nonce, ca_path, &good,
+	    why, sizeof(why)), 0);
+	for (size_t cut = 0; cut < len; cut += 7)
+		assert_int_equal(stamp_check(reply, cut, digest, nonce, ca_path,
+		    &out, why, sizeof(why)), -1);
+	memcpy(copy, reply, len);
+	copy[len] = 0;
+	assert_int_equal(stamp_check(copy, len + 1, digest, nonce, ca_path,
+	    &out, why, sizeof(why)), -1);
+	for (size_t i = 0; i < len; i += 5) {
+		memcpy(copy, reply, len);
+		copy[i] ^= 0x10;
+		if (stamp_check(copy, len, digest, nonce, ca_path, &out, why,
+		    sizeof(why)) == 0 && (out.time_s != good.time_s ||
+		    strcmp(out.serial, good.serial) != 0))
+			wrong++;
+	}
+	assert_int_equal(wrong, 0);
+	free(copy);
+	free(reply);
+}
+
+static void
+test_not_granted(void **state)
+{
+	uint8_t *request, *reply;
+	size_t n = 0, len = 0;
+
+	/* an authority that takes no SHA-256 rejects with a well-formed answer */
+	assert_int_equal(shell("cp tsa.cnf keep && sed -i "
+	    "s/^digests=sha256/digests=sha512/ tsa.cnf"), 0);
+	request = stamp_request(digest, nonce, &n);
+	reply = reply_to(request, n, &len);
+	assert_int_equal(stamp_check(reply, len, digest, nonce, ca_path, &out,
+	    why, sizeof(why)), -1);
+	assert_non_null(strstr(why, "granted no time stamp"));
+	assert_int_equal(shell("cp keep tsa.cnf"), 0);
+	free(request);
+	free(reply);
+}
+
+/* A certificate of that authority that is for something else. */
+static void
+test_wrong_purpose(void **state)
+{
+	size_t len = 0;
+	uint8_t *reply;
+
+	assert_int_equal(shell("cp tsa.pem keep.pem && "
+	    "printf 'extendedKeyUsage=critical,timeStamping\\n' >a.ext && "
+	    "openssl x509 -req -in tsa.csr -CA other.pem -CAkey other.key "
+	    "-CAcreateserial -days 1 -extfile a.ext -out tsa.pem"), 0);
+	reply = stamped(&len);
+	assert_int_equal(stamp_check(reply, len, digest, nonce, ca_path, &out,
+	    why, sizeof(why)), -1);
+	assert_int_equal(stamp_check(reply, len, digest, nonce, other_ca_path,
+	    &out, why, sizeof(why)), 0);
+	assert_int_equal(shell("cp keep.pem tsa.pem"), 0);
+	free(reply);
+}
+
+static void
+test_hostile(void **state)
+{
+	static const uint8_t bytes[] = { 0x30, 0x84, 0xff, 0xff, 0xff, 0xff };
+	uint8_t big[64];
+
+	memset(big, 0x30, sizeof(big));
+	assert_int_equal(stamp_check(bytes, sizeof(bytes), digest, NULL, NULL,
+	    &out, why, sizeof(why)), -1);
+	assert_int_equal(stamp_check(big, sizeof(big), digest, NULL, NULL, &out,
+	    why, sizeof(why)), -1);
+	assert_int_equal(stamp_check(big, 0, digest, NULL, NULL, &out, why,
+	    sizeof(why)), -1);
+	assert_int_equal(stamp_check(big, STAMP_MAX + 1, digest, NULL, NULL,
+	    &out, why, sizeof(why)), -1);
+}
+
+/* ---- real tokens ---- */
+
+#define FIXTURES "../shared/data/val/fixtures/anchor-fixtures.json"
+
+static uint8_t *
+from_base64(const char *base64, size_t *len)
+{
+	size_t cap = strlen(base64);
+	uint8_t *der = malloc(cap);
+
+	assert_int_equal(sodium_base642bin(der, cap, base64, cap, NULL, len,
+	    NULL, sodium_base64_VARIANT_ORIGINAL), 0);
+	return der;
+}
+
+/* The certificates that the token carries, issuers only, as the file of CAs. */
+static void
+write_issuers(const uint8_t *der, size_t len)
+{
+	PKCS7 *token = d2i_PKCS7(NULL, &der, (long)len);
+	char path[160];
+	FILE *file;
+
+	assert_non_null(token);
+	snprintf(path, sizeof(path), "%s/issuers.pem", dir);
+	file = fopen(path, "w");
+	for (int i = 0; i < sk_X509_num(token->d.sign->cert); i++) {
+		X509 *cert = sk_X509_value(token->d.sign->cert, i);
+
+		if (X509_check_ca(cert) > 0)
+			PEM_write_X509(file, cert);
+	}
+	fclose(file);
+	PKCS7_free(token);
+}
+
+static void
+test_real(void **state)
+{
+	json_t *all = json_load_file(FIXTURES, 0, NULL), *tsa;
+	uint8_t root[STAMP_DIGEST_LEN], wrong[STAMP_DIGEST_LEN] = { 0 };
+	char path[160];
+	size_t i, n;
+
+	if (all == NULL) {
+		print_message("SKIP: no " FIXTURES "\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/issuers.pem", dir);
+	sodium_hex2bin(root, sizeof(root), json_string_value(json_object_get(
+	    json_object_get(all, "chain"), "merkleRoot")), 64, NULL, &n, NULL);
+	json_array_foreach(json_object_get(all, "tsas"), i, tsa) {
+		size_t len = 0;
+		uint8_t *der = from_base64(json_string_value(
+		    json_object_get(tsa, "tstBase64")), &len);
+		int traced;
+
+		write_issuers(der, len);
+		/* at least by whom it names itself */
+		assert_int_equal(stamp_check(der, len, root, NULL, NULL, &out,
+		    why, sizeof(why)), 0);
+		assert_true(out.time_s > 1780000000 && out.time_s < 1790000000);
+		traced = stamp_check(der, len, root, NULL, path, &out, why,
+		    sizeof(why));
+		print_message("%s: %s\n", json_string_value(json_object_get(
+		    tsa, "name")), traced == 0 ? "traced to its root" : why);
+		assert_int_equal(stamp_check(der, len, wrong, NULL, NULL, &out,
+		    why, sizeof(why)), -1);
+		assert_int_equal(stamp_check(der, len, root, NULL, ca_path,
+		    &out, why, sizeof(why)), -1);
+		free(der);
+	}
+	json_decref(all);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_altered),
+		cmocka_unit_test(test_not_granted),
+		cmocka_unit_test(test_wrong_purpose),
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_real),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
