@@ -339,12 +339,28 @@ free_ledger(struct ledger *ledger)
 }
 
 static int
+confine_owner(const struct ledger *ledger, struct problem *problem)
+{
+	const struct ledger_options *options = &ledger->options;
+	char err[PROBLEM_MAX] = "";
+
+	if (options->confine == NULL ||
+	    options->confine(options->confine_arg, err, sizeof(err)) == 0)
+		return 0;
+	return problem_set(problem, "%s", err);
+}
+
+static int
 start(struct ledger *ledger, struct problem *problem)
 {
+	bool process = ledger->options.place == LEDGER_IN_PROCESS;
 	struct word word;
 
-	if (start_recorder(ledger, problem) != 0)
+	if ((!process && confine_owner(ledger, problem) != 0) ||
+	    start_recorder(ledger, problem) != 0)
 		return -1;
+	if (process && confine_owner(ledger, problem) != 0)
+		goto stop;
 	if (!hear(ledger, &word))
 		problem_set(problem, "the recorder ended without a word");
 	else if (!word.good)
@@ -354,6 +370,7 @@ start(struct ledger *ledger, struct problem *problem)
 		return 0;
 	else
 		problem_errno(problem, "cannot watch the recorder");
+stop:
 	channel_stop(ledger->channel);
 	reap(ledger);
 	return -1;

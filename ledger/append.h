@@ -47,6 +47,15 @@ struct ledger_options {
 	unsigned checkpoint_ms;		/* sign a checkpoint this often while the tree grows */
 	uint64_t reserve_bytes;		/* disk space kept for drop, close and checkpoint records */
 	bool check_all;			/* read every record at the start, not only the last segment's */
+	/*
+	 * NULL, or called in the caller's process when it can give up what the
+	 * recorder needs (dir) and it does not: after the recorder was forked, or
+	 * before it starts as a thread (then dir is still needed), and before any
+	 * thread.  Confinement holds for threads that start afterwards only.  0,
+	 * or -1 with a message: then ledger_open fails.
+	 */
+	int (*confine)(void *arg, char *err, size_t err_len);
+	void *confine_arg;
 };
 
 enum ledger_status {
@@ -84,7 +93,7 @@ int ledger_create(const char *dir, const char *origin, const uint8_t *seed,
 /*
  * Lock, check and open the ledger, recover a torn tail, start the recorder and
  * append the stream's `open` record.  Call it before any thread is started:
- * it forks.  NULL with a message in err: locked by another writer, a root that
+ * it forks, and starts a thread of its own.  NULL with a message in err: locked by another writer, a root that
  * does not match its signed checkpoint, a short file, no space, a wrong key.
  */
 struct ledger *ledger_open(const struct ledger_options *options, char *err,

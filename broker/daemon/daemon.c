@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STOP_GRACE_MS 5000
@@ -109,6 +110,71 @@ pack_digest(struct daemon *daemon, const char *path, char *err, size_t err_len)
 	return 0;
 }
 
+/*
+ * Behind the recorder's fork and before any thread, since it holds for threads
+ * that start afterwards only: nothing outside the home is written, and in it only
+ * the vault, run/ and packs/; the ledger is the recorder's (unless that is a thread).
+ * Read is what libraries need (certificates, resolver, modules) and /proc, where
+ * callers are looked up.
+ */
+static int
+confine(void *arg, char *err, size_t err_len)
+{
+	const struct conf *conf = arg;
+	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], packs[PATH_MAX],
+	    token[PATH_MAX] = "", ledger[PATH_MAX] = "";
+	const char *certificates = getenv("SSL_CERT_FILE");
+	struct confine_path paths[] = {
+		{ vault, CONFINE_WRITE }, { run, CONFINE_WRITE },
+		{ packs, CONFINE_WRITE }, { ledger, CONFINE_WRITE },
+		{ home, CONFINE_READ }, { "/proc", CONFINE_READ },
+		{ "/etc", CONFINE_READ }, { "/usr", CONFINE_READ },
+		{ "/lib", CONFINE_READ }, { "/lib64", CONFINE_READ },
+		{ "/run/systemd/resolve", CONFINE_READ },
+		{ "/run/NetworkManager", CONFINE_READ },
+		{ "/run/resolvconf", CONFINE_READ },
+		{ "/dev/null", CONFINE_WRITE }, { "/dev/urandom", CONFINE_READ },
+		{ conf->upstream_ca_file, CONFINE_READ },
+		{ certificates, CONFINE_READ },
+		{ conf->kv.ca_file, CONFINE_READ },
+		{ conf->policy.ca_file, CONFINE_READ }, { token, CONFINE_READ },
+	};
+	struct confine_options options = { .paths = paths,
+	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true,
+	    .watch = true };
+	struct confine_report report;
+	size_t i, n;
+
+	if (path_of("", home, err, err_len) != 0 ||
+	    path_of("vault", vault, err, err_len) != 0 ||
+	    path_of("run", run, err, err_len) != 0 ||
+	    path_of("packs", packs, err, err_len) != 0 || (conf->ledger_thread &&
+	    path_of("ledger", ledger, err, err_len) != 0))
+		return -1;
+	/* Only what is there can be named in a rule. */
+	if (mkdir(packs, 0700) != 0 && errno != EEXIST) {
+		snprintf(err, err_len, "%s: %s", packs, strerror(errno));
+		return -1;
+	}
+	/* The token's directory: agents renew it by renaming a new file there. */
+	if (conf->kv.token_file != NULL) {
+		snprintf(token, sizeof(token), "%s", conf->kv.token_file);
+		*(strrchr(token, '/') + 1) = '\0';
+	}
+	for (i = n = 0; i < options.n_paths; i++)
+		if (paths[i].path != NULL && paths[i].path[0] != '\0')
+			paths[n++] = paths[i];
+	options.n_paths = n;
+	if (confine_self(&options, &report) != 0) {
+		snprintf(err, err_len, "the broker cannot confine itself: %s",
+		    strerror(errno));
+		return -1;
+	}
+	log_event(report.landlock > 0 && report.seccomp ? LOG_INFO : LOG_WARNING,
+	    "confined", "%s", report.text);
+	return 0;
+}
+
 static int
 start_recorder(struct daemon *daemon, char *err, size_t err_len)
 {
@@ -121,6 +187,7 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 		.ports = conf->workers + API_LEDGER_PORTS + 1,
 		.checkpoint_ms = conf->checkpoint_ms,
 		.reserve_bytes = RESERVE_BYTES,
+		.confine = confine, .confine_arg = (void *)(uintptr_t)conf,
 	};
 
 	if (path_of("ledger", dir, err, err_len) != 0 ||
@@ -147,6 +214,21 @@ start_anchorer(struct daemon *daemon, char *err, size_t err_len)
 	daemon->anchorer = anchorer_start(&daemon->conf->anchors, dir, err,
 	    err_len);
 	return daemon->anchorer != NULL || err[0] == '\0' ? 0 : -1;
+}
+
+/* The system's trust may have changed since the last start. */
+static int
+write_bundle(char *err, size_t err_len)
+{
+	char ca[PATH_MAX], bundle[PATH_MAX];
+
+	if (path_of("ca/ca.pem", ca, err, err_len) != 0 ||
+	    path_of("ca/bundle.pem", bundle, err, err_len) != 0)
+		return -1;
+	if (ca_write_bundle(ca, bundle) == 0)
+		return 0;
+	snprintf(err, err_len, "%s: %s", bundle, strerror(errno));
+	return -1;
 }
 
 static int
@@ -225,7 +307,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 		return -1;
 	daemon->keys = keys_open(&from, !options->conf->allow_unlocked_memory,
 	    err, err_len);
-	if (daemon->keys == NULL ||
+	if (daemon->keys == NULL || write_bundle(err, err_len) != 0 ||
 	    start_recorder(daemon, err, err_len) != 0 ||
 	    open_vault(daemon, err, err_len) != 0 ||
 	    open_engine(daemon, err, err_len) != 0 ||
@@ -323,79 +405,15 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	return 0;
 }
 
-/*
- * Before any thread: nothing outside the home is written, and in it only the
- * vault, run/ and packs/; the ledger is the recorder's.  Read is what libraries need
- * (certificates, resolver, modules) and /proc, where callers are looked up.
- */
-static int
-confine(const struct conf *conf, char *err, size_t err_len)
-{
-	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], packs[PATH_MAX],
-	    token[PATH_MAX] = "";
-	const char *certificates = getenv("SSL_CERT_FILE");
-	struct confine_path paths[] = {
-		{ vault, CONFINE_WRITE }, { run, CONFINE_WRITE },
-		{ packs, CONFINE_WRITE },
-		{ home, CONFINE_READ }, { "/proc", CONFINE_READ },
-		{ "/etc", CONFINE_READ }, { "/usr", CONFINE_READ },
-		{ "/lib", CONFINE_READ }, { "/lib64", CONFINE_READ },
-		{ "/run/systemd/resolve", CONFINE_READ },
-		{ "/run/NetworkManager", CONFINE_READ },
-		{ "/run/resolvconf", CONFINE_READ },
-		{ "/dev/null", CONFINE_WRITE }, { "/dev/urandom", CONFINE_READ },
-		{ conf->upstream_ca_file, CONFINE_READ },
-		{ certificates, CONFINE_READ },
-		{ conf->kv.ca_file, CONFINE_READ },
-		{ conf->policy.ca_file, CONFINE_READ }, { token, CONFINE_READ },
-	};
-	struct confine_options options = { .paths = paths,
-	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true,
-	    .watch = true };
-	struct confine_report report;
-	size_t i, n;
-
-	if (path_of("", home, err, err_len) != 0 ||
-	    path_of("vault", vault, err, err_len) != 0 ||
-	    path_of("run", run, err, err_len) != 0 ||
-	    path_of("packs", packs, err, err_len) != 0)
-		return -1;
-	/* The token's directory: agents renew it by renaming a new file there. */
-	if (conf->kv.token_file != NULL) {
-		snprintf(token, sizeof(token), "%s", conf->kv.token_file);
-		*(strrchr(token, '/') + 1) = '\0';
-	}
-	for (i = n = 0; i < options.n_paths; i++)
-		if (paths[i].path != NULL && paths[i].path[0] != '\0')
-			paths[n++] = paths[i];
-	options.n_paths = n;
-	if (confine_self(&options, &report) != 0) {
-		snprintf(err, err_len, "the broker cannot confine itself: %s",
-		    strerror(errno));
-		return -1;
-	}
-	log_event(report.landlock > 0 && report.seccomp ? LOG_INFO : LOG_WARNING,
-	    "confined", "%s", report.text);
-	return 0;
-}
-
 int
 daemon_start(struct daemon *daemon, char *err, size_t err_len)
 {
 	struct notify_daemon ports = { 0, 0 };
-	char ca[PATH_MAX], bundle[PATH_MAX], json[PATH_MAX];
+	char json[PATH_MAX];
 
-	if (path_of("ca/ca.pem", ca, err, err_len) != 0 ||
-	    path_of("ca/bundle.pem", bundle, err, err_len) != 0 ||
-	    path_of("run/daemon.json", json, err, err_len) != 0)
+	if (path_of("run/daemon.json", json, err, err_len) != 0)
 		return -1;
-	/* The system's trust may have changed since the last start. */
-	if (ca_write_bundle(ca, bundle) != 0) {
-		snprintf(err, err_len, "%s: %s", bundle, strerror(errno));
-		return -1;
-	}
-	if (confine(daemon->conf, err, err_len) != 0 ||
-	    start_plane(daemon, err, err_len) != 0 ||
+	if (start_plane(daemon, err, err_len) != 0 ||
 	    start_api(daemon, &ports, err, err_len) != 0 ||
 	    notify_daemon_file(json, &ports, err, err_len) != 0)
 		return -1;
