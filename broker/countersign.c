@@ -105,6 +105,9 @@ static const struct cli_command table[] = {
 	  .details = "Prints the grant's token, to be sent where the credential would go.\n"
 	  "ACTION is http:METHOD, git:fetch or git:push; TARGET an absolute URL." },
 	{ .name = "policy", .sub = policy_table, .summary = "Work on the policy" },
+	{ .name = "bundle", .operands = "[RUN]", .opts = cmd_bundle_opts,
+	  .run = cmd_bundle, .details = cmd_bundle_details,
+	  .summary = "Write a run's evidence into one file" },
 	{ .name = "verify", .operands = "[BUNDLE]", .raw = true,
 	  .run_raw = cmd_verify,
 	  .summary = "Verify a run's evidence, by default the last one's" },

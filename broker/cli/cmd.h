@@ -38,6 +38,15 @@ int cmd_publish(const struct opts *opts);
 
 extern const struct cli_command cmd_witness_table[];
 
+extern const struct opt cmd_query_opts[], cmd_stats_opts[];
+extern const char cmd_query_details[];
+int cmd_query(const struct opts *opts);
+int cmd_stats(const struct opts *opts);
+
+extern const struct opt cmd_bundle_opts[];
+extern const char cmd_bundle_details[];
+int cmd_bundle(const struct opts *opts);
+
 int cmd_verify(int argc, char **argv);
 
 /* Prints the completion of the table that countersign.c was built with. */

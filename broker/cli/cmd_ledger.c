@@ -1,230 +1,257 @@
-/* countersign ledger: the last records, readable.  It shows, it proves
- * nothing: that is `countersign verify`. */
-#include "cli/client.h"
+/* countersign ledger tail, query, stats: records, readable.  They show, they
+ * prove nothing: that is `countersign verify`. */
 #include "cli/cmd.h"
+#include "cli/ledger_args.h"
+#include "ledger/export/show.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define TAIL_MAX 100000
-#define DETAIL_MAX 160
+#define FOLLOW_NS 250000000L
 
 const struct opt cmd_ledger_opts[] = {
 	{ "lines", 'n', "N", false, "how many records; default 20" },
-	{ "run", 0, "ID", false, "only records of this run" },
-	{ "type", 0, "TYPE", false, "only records of this type, such as refusal" },
+	{ "follow", 'f', NULL, false, "go on as records are written" },
+	LEDGER_FILTER_OPTS,
 	{ "json", 0, NULL, false, "print the records as they stand in the ledger" },
+	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory; default this home's" },
 	{ NULL, 0, NULL, false, NULL }
 };
 
-struct tail {
-	const char *run, *type;
-	char **lines;		/* a ring of max lines */
+const struct opt cmd_query_opts[] = {
+	LEDGER_FILTER_OPTS,
+	{ "from", 0, "INDEX", false, "begin at the record with this index" },
+	{ "limit", 0, "N", false, "end after so many" },
+	{ "count", 0, NULL, false, "print how many there are, and none of them" },
+	{ "json", 0, NULL, false, "print the records as they stand in the ledger" },
+	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory; default this home's" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+const char cmd_query_details[] =
+"TIME is 2026-11-29, 2026-11-29T15:36:01Z, or how long ago: 90s, 10m, 2h, 7d.\n"
+"Exit status: 0, also where nothing matches; 3 trouble.";
+
+const struct opt cmd_stats_opts[] = {
+	{ "json", 0, NULL, false, "print JSON" },
+	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory; default this home's" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+struct printer {
+	struct filter filter;
+	bool json, colour;
+};
+
+/* Prints a match; whether it was one. */
+static bool
+print_match(const struct printer *p, const struct reader_line *line)
+{
+	struct facts facts;
+
+	if (!filter_match(&p->filter, line, &facts))
+		return false;
+	if (p->json) {
+		fwrite(line->text, 1, line->len, stdout);
+		putchar('\n');
+	} else {
+		show_record(line, &facts, p->colour, stdout);
+	}
+	if (line->rule == NULL)
+		facts_free(&facts);
+	return true;
+}
+
+static int
+printer_init(struct printer *p, const struct opts *opts)
+{
+	p->json = opt_flag(opts, "json");
+	p->colour = cli_colour(stdout, CLI_GREEN)[0] != '\0';
+	return ledger_args_filter(opts, &p->filter);
+}
+
+/* ---- tail ---- */
+
+/* Indices of the last matches, in a ring. */
+struct ring {
+	uint64_t *index;
 	size_t max, seen;
 };
 
 static int
-is_segment(const struct dirent *entry)
+find_last(struct reader *reader, const struct printer *p, struct ring *ring, char *err)
 {
-	return strncmp(entry->d_name, "records-", 8) == 0 &&
-	    strstr(entry->d_name, ".jsonl") != NULL;
-}
-
-static bool
-wanted(const struct tail *tail, const char *line)
-{
-	json_t *record;
-	bool yes;
-
-	if (tail->run == NULL && tail->type == NULL)
-		return true;
-	record = json_loads(line, 0, NULL);
-	yes = (tail->run == NULL ||
-	    strcmp(client_str(record, "run"), tail->run) == 0) &&
-	    (tail->type == NULL ||
-	    strcmp(client_str(record, "type"), tail->type) == 0);
-	json_decref(record);
-	return yes;
-}
-
-static void
-keep(struct tail *tail, const char *line)
-{
-	size_t slot = tail->seen++ % tail->max;
-	char *copy = strdup(line);
-
-	free(tail->lines[slot]);
-	tail->lines[slot] = copy;
-}
-
-/* Segments are preallocated: a line that begins with NUL is the end. */
-static void
-read_segment(struct tail *tail, const char *path)
-{
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t len;
-	FILE *in = fopen(path, "re");
-
-	if (in == NULL) {
-		cli_err("%s: %s", path, strerror(errno));
-		return;
-	}
-	while ((len = getline(&line, &cap, in)) > 1 && line[0] == '{' &&
-	    line[len - 1] == '\n') {
-		line[len - 1] = '\0';
-		if (wanted(tail, line))
-			keep(tail, line);
-	}
-	free(line);
-	fclose(in);
-}
-
-/* The newest segments first would be enough; all of them, in order, is right
- * whatever the filter. Without one, older than the last two cannot matter. */
-static int
-read_ledger(struct tail *tail)
-{
-	char dir[PATH_MAX], path[PATH_MAX];
-	struct dirent **names = NULL;
-	int n, i, k;
-
-	cli_home_path("ledger", dir, sizeof(dir));
-	n = scandir(dir, &names, is_segment, alphasort);
-	if (n < 0) {
-		cli_err("%s: %s", dir, strerror(errno));
-		return -1;
-	}
-	i = tail->run == NULL && tail->type == NULL && n > 2 &&
-	    tail->max <= 65536 ? n - 2 : 0;
-	for (; i < n; i++) {
-		k = snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
-		if (k > 0 && (size_t)k < sizeof(path))
-			read_segment(tail, path);
-	}
-	for (i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
-	return 0;
-}
-
-/* "GET https://host/path": what a decision was about. */
-static size_t
-about(const json_t *body, char *buf, size_t cap)
-{
-	const json_t *input = json_object_get(body, "input");
-	const json_t *target = json_object_get(input, "target");
-	const json_t *action = json_object_get(input, "action");
-	const char *verb = client_str(action, "verb");
+	struct reader_line line;
+	struct facts facts;
 	int n;
 
-	buf[0] = '\0';
-	if (json_is_object(target))
-		n = snprintf(buf, cap, "%s%s%s://%s%s", verb,
-		    verb[0] != '\0' ? " " : "", client_str(target, "scheme"),
-		    client_str(target, "host"), client_str(target, "path"));
-	else
-		n = snprintf(buf, cap, "%s", verb);
-	return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
-}
-
-static void
-details(const json_t *record, char *buf, size_t cap)
-{
-	const json_t *body = json_object_get(record, "body");
-	const char *rule = client_str(body, "rule");
-	const char *reason = client_str(body, "reason");
-	const json_t *count = json_object_get(body, "count");
-	size_t n = about(body, buf, cap);
-	char *raw;
-
-	if (n == 0 && rule[0] != '\0' && json_is_integer(count))
-		n = (size_t)snprintf(buf, cap, "%" JSON_INTEGER_FORMAT " times",
-		    json_integer_value(count));
-
-	if (rule[0] != '\0')
-		n += (size_t)snprintf(buf + n, cap - n, "%s%s%s%s",
-		    n > 0 ? "  " : "", rule, reason[0] != '\0' ? ": " : "", reason);
-	if (n > 0)
-		return;
-	raw = json_dumps(body, JSON_COMPACT);
-	snprintf(buf, cap, "%s", raw != NULL ? raw : "");
-	free(raw);
-}
-
-static enum cli_colour
-colour_of(const char *type)
-{
-	if (strcmp(type, "refusal") == 0 || strcmp(type, "drop") == 0)
-		return CLI_RED;
-	return strcmp(type, "use") == 0 ? CLI_GREEN : CLI_PLAIN;
-}
-
-static void
-print_record(const char *line)
-{
-	json_t *record = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
-	const char *type = client_str(record, "type");
-	char text[DETAIL_MAX];
-
-	if (record == NULL) {
-		puts("(a line that is no JSON)");
-		return;
+	ring->seen = 0;
+	while ((n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1) {
+		if (!filter_match(&p->filter, &line, &facts))
+			continue;
+		if (line.rule == NULL)
+			facts_free(&facts);
+		ring->index[ring->seen++ % ring->max] = line.index;
 	}
-	details(record, text, sizeof(text));
-	printf("%6" JSON_INTEGER_FORMAT "  %.19s  %s%-9s%s  %.12s%s  %s\n",
-	    json_integer_value(json_object_get(record, "seq")),
-	    client_str(record, "t"), cli_colour(stdout, colour_of(type)),
-	    cli_clean(type), cli_colour(stdout, CLI_PLAIN),
-	    cli_clean(client_str(record, "run")),
-	    strlen(client_str(record, "run")) > 12 ? ".." : "", cli_clean(text));
-	json_decref(record);
+	return n;
 }
 
-static void
-print_tail(const struct tail *tail, bool json)
+/* Where the last max matches begin: from further and further back. */
+static int
+find_begin(struct reader *reader, const struct printer *p, size_t max, uint64_t *begin,
+    char *err)
 {
-	size_t i, n = tail->seen < tail->max ? tail->seen : tail->max;
-	const char *line;
+	struct ring ring = { calloc(max, sizeof(*ring.index)), max, 0 };
+	struct reader_line line;
+	uint64_t back = max, first = 0;
+	int rc = -1;
 
-	for (i = 0; i < n; i++) {
-		line = tail->lines[(tail->seen - n + i) % tail->max];
-		if (line != NULL && json)
-			puts(line);
-		else if (line != NULL)
-			print_record(line);
+	if (ring.index == NULL)
+		snprintf(err, CLI_ERR_MAX, "out of memory");
+	for (; ring.index != NULL; back = back < 65536 ? 65536 : back * 4) {
+		if (reader_seek_tail(reader, back, err, CLI_ERR_MAX) != 0)
+			break;
+		rc = reader_next(reader, &line, err, CLI_ERR_MAX);
+		first = rc == 1 ? line.index : reader_first(reader);
+		if (rc == -1 || reader_seek_tail(reader, back, err, CLI_ERR_MAX) != 0 ||
+		    (rc = find_last(reader, p, &ring, err)) != 0)
+			break;
+		if (ring.seen >= max || first == reader_first(reader))
+			break;
+	}
+	*begin = ring.seen == 0 ? UINT64_MAX : ring.index[ring.seen >= max ? ring.seen % max : 0];
+	free(ring.index);
+	return rc;
+}
+
+static int
+print_from_here(struct reader *reader, const struct printer *p, bool follow, char *err)
+{
+	const struct timespec pause = { 0, FOLLOW_NS };
+	struct reader_line line;
+	int n;
+
+	for (;;) {
+		while ((n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1)
+			print_match(p, &line);
+		if (n != 0 || !follow)
+			return n;
+		if (fflush(stdout) != 0)
+			return 0;	/* nobody reads it any more */
+		nanosleep(&pause, NULL);
 	}
 }
 
 int
 cmd_ledger(const struct opts *opts)
 {
-	struct tail tail = { .run = opt_value(opts, "run"),
-	    .type = opt_value(opts, "type") };
-	char err[CLI_ERR_MAX];
+	struct printer p;
+	struct reader *reader;
+	char err[CLI_ERR_MAX] = "";
 	long long lines = 20;
-	size_t i;
+	uint64_t begin;
 	int rc;
 
 	if (opts->n_rest > 0)
-		return cli_usage("ledger shows the last records; it takes no "
-		    "operand");
+		return cli_usage("ledger tail takes no operand");
 	if (opt_number(opts, "lines", 1, TAIL_MAX, &lines, err, sizeof(err)) != 0)
 		return cli_usage("%s", err);
-	if ((rc = cli_need_home()) != 0)
+	if ((rc = printer_init(&p, opts)) != 0 || (rc = ledger_args_open(opts, &reader)) != 0)
 		return rc;
-	tail.max = (size_t)lines;
-	tail.lines = calloc(tail.max, sizeof(*tail.lines));
-	if (tail.lines == NULL || read_ledger(&tail) != 0)
+	rc = find_begin(reader, &p, (size_t)lines, &begin, err);
+	if (rc == 0 && begin != UINT64_MAX)
+		rc = reader_seek(reader, begin, err, sizeof(err));
+	if (rc == 0)
+		rc = print_from_here(reader, &p, opt_flag(opts, "follow"), err);
+	if (rc != 0)
+		cli_err("%s", cli_clean(err));
+	reader_close(reader);
+	return rc == 0 ? CLI_OK : CLI_USAGE;
+}
+
+/* ---- query ---- */
+
+static int
+query(struct reader *reader, const struct printer *p, bool count, uint64_t limit,
+    uint64_t *found, char *err)
+{
+	struct reader_line line;
+	struct facts facts;
+	int n = 0;
+
+	while (*found < limit && (n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1) {
+		if (!count) {
+			*found += print_match(p, &line);
+		} else if (filter_match(&p->filter, &line, &facts)) {
+			++*found;
+			if (line.rule == NULL)
+				facts_free(&facts);
+		}
+		if (ferror(stdout))
+			break;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+int
+cmd_query(const struct opts *opts)
+{
+	struct printer p;
+	struct reader *reader;
+	char err[CLI_ERR_MAX] = "";
+	long long from = -1, limit = -1;
+	uint64_t found = 0;
+	int rc;
+
+	if (opts->n_rest > 0)
+		return cli_usage("ledger query takes no operand");
+	if (opt_number(opts, "from", 0, (1LL << 53) - 1, &from, err, sizeof(err)) != 0 ||
+	    opt_number(opts, "limit", 1, (1LL << 53) - 1, &limit, err, sizeof(err)) != 0)
+		return cli_usage("%s", err);
+	if ((rc = printer_init(&p, opts)) != 0 || (rc = ledger_args_open(opts, &reader)) != 0)
+		return rc;
+	if (from >= 0)
+		rc = reader_seek(reader, (uint64_t)from, err, sizeof(err));
+	if (rc == 0)
+		rc = query(reader, &p, opt_flag(opts, "count"), limit > 0 ? (uint64_t)limit :
+		    UINT64_MAX, &found, err);
+	if (rc != 0)
+		cli_err("%s", cli_clean(err));
+	else if (opt_flag(opts, "count"))
+		printf("%llu\n", (unsigned long long)found);
+	reader_close(reader);
+	return rc == 0 ? CLI_OK : CLI_USAGE;
+}
+
+/* ---- stats ---- */
+
+int
+cmd_stats(const struct opts *opts)
+{
+	struct stats *stats = calloc(1, sizeof(*stats));
+	char dir[PATH_MAX], err[CLI_ERR_MAX] = "out of memory";
+	int rc;
+
+	if (opts->n_rest > 0) {
+		free(stats);
+		return cli_usage("ledger stats takes no operand");
+	}
+	if ((rc = ledger_args_dir(opts, dir, sizeof(dir))) != 0) {
+		free(stats);
+		return rc;
+	}
+	if (stats == NULL || stats_read(stats, dir, err, sizeof(err)) != 0) {
+		cli_err("%s", cli_clean(err));
 		rc = CLI_USAGE;
-	else
-		print_tail(&tail, opt_flag(opts, "json"));
-	for (i = 0; tail.lines != NULL && i < tail.max; i++)
-		free(tail.lines[i]);
-	free(tail.lines);
+	} else if (!opt_flag(opts, "json")) {
+		stats_text(stats, stdout);
+	} else if (stats_json(stats, stdout) != 0) {
+		cli_err("out of memory");
+		rc = CLI_USAGE;
+	}
+	free(stats);
 	return rc;
 }

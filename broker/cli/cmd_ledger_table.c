@@ -4,6 +4,10 @@
 const struct cli_command cmd_ledger_table[] = {
 	{ .name = "tail", .operands = "", .opts = cmd_ledger_opts,
 	  .run = cmd_ledger, .summary = "Show the last records" },
+	{ .name = "query", .operands = "", .opts = cmd_query_opts, .run = cmd_query,
+	  .details = cmd_query_details, .summary = "Find records" },
+	{ .name = "stats", .operands = "", .opts = cmd_stats_opts, .run = cmd_stats,
+	  .summary = "Records, rate, size, gaps, the last checkpoint" },
 	{ .name = "publish", .operands = "DIR", .opts = cmd_publish_opts,
 	  .run = cmd_publish, .details = cmd_publish_details,
 	  .summary = "Write the tree as tiles for a web server" },

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" verify"|" ledger"|" ledger tail"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -20,6 +20,7 @@ case "$at" in
 		'run:Run an agent with placeholders, through the broker'
 		'grant:Ask for leave to do one thing (inside a run)'
 		'policy:Work on the policy'
+		'bundle:Write a run'\''s evidence into one file'
 		'verify:Verify a run'\''s evidence, by default the last one'\''s'
 		'ledger:Show the last records, and more'
 		'witness:Be a witness to other people'\''s ledgers'
@@ -162,24 +163,69 @@ case "$at" in
 	' policy reload') offer=(
 		'--help:show this and exit'
 		) ;;
+	' bundle') offer=(
+		'--output:where to; default RUN.tar.zst here'
+		'--directory:a directory instead of one file'
+		'--coverage:adapters'\'' coverage manifests, to go with it'
+		'--truth:what independent observers recorded, to go with it'
+		'--scan:tags of secrets and scan results, to go with it'
+		'--ledger:a ledger'\''s directory; default this home'\''s'
+		'--help:show this and exit'
+		) ;;
 	' verify') offer=(
 		'--help:show this and exit'
 		) ;;
 	' ledger') offer=(
 		'tail:Show the last records'
+		'query:Find records'
+		'stats:Records, rate, size, gaps, the last checkpoint'
 		'publish:Write the tree as tiles for a web server'
 		'--help:show help'
 		'--lines:how many records; default 20'
+		'--follow:go on as records are written'
 		'--run:only records of this run'
 		'--type:only records of this type, such as refusal'
+		'--stream:only records of this stream'
+		'--target:only records about a target that holds this text'
+		'--decision:only what was decided so\: allow, deny, ask; or failed'
+		'--since:not before\: 2026-11-29T15\:36\:01Z, a date, or 10m, 2h, 7d ago'
+		'--until:not after'
 		'--json:print the records as they stand in the ledger'
+		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' ledger tail') offer=(
 		'--lines:how many records; default 20'
+		'--follow:go on as records are written'
 		'--run:only records of this run'
 		'--type:only records of this type, such as refusal'
+		'--stream:only records of this stream'
+		'--target:only records about a target that holds this text'
+		'--decision:only what was decided so\: allow, deny, ask; or failed'
+		'--since:not before\: 2026-11-29T15\:36\:01Z, a date, or 10m, 2h, 7d ago'
+		'--until:not after'
 		'--json:print the records as they stand in the ledger'
+		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--help:show this and exit'
+		) ;;
+	' ledger query') offer=(
+		'--run:only records of this run'
+		'--type:only records of this type, such as refusal'
+		'--stream:only records of this stream'
+		'--target:only records about a target that holds this text'
+		'--decision:only what was decided so\: allow, deny, ask; or failed'
+		'--since:not before\: 2026-11-29T15\:36\:01Z, a date, or 10m, 2h, 7d ago'
+		'--until:not after'
+		'--from:begin at the record with this index'
+		'--limit:end after so many'
+		'--count:print how many there are, and none of them'
+		'--json:print the records as they stand in the ledger'
+		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--help:show this and exit'
+		) ;;
+	' ledger stats') offer=(
+		'--json:print JSON'
+		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' ledger publish') offer=(

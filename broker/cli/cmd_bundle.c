@@ -1,0 +1,102 @@
+/* countersign bundle: a run's evidence, to be handed to somebody. */
+#include "cli/cmd.h"
+#include "cli/packs.h"
+#include "cli/run_bundle.h"
+#include "ledger/bundle/bundle.h"
+#include "ledger/record.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKS_MAX 1024	/* kept by this home */
+
+const struct opt cmd_bundle_opts[] = {
+	{ "output", 'o', "FILE", false, "where to; default RUN.tar.zst here" },
+	{ "directory", 0, NULL, false, "a directory instead of one file" },
+	{ "coverage", 0, "DIR", false, "adapters' coverage manifests, to go with it" },
+	{ "truth", 0, "DIR", false, "what independent observers recorded, to go with it" },
+	{ "scan", 0, "DIR", false, "tags of secrets and scan results, to go with it" },
+	{ "ledger", 0, "DIR", false, "a ledger's directory; default this home's" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+const char cmd_bundle_details[] =
+"RUN is a run's id; by default the last one's.  The run must be closed, and a\n"
+"signed checkpoint behind it.  The file is put in place whole or not at all, and\n"
+"never in place of another.  `countersign verify FILE` and `countersign-verify\n"
+"--key KEY FILE` verify it.";
+
+/* The last run's id: the name of its evidence. */
+static int
+last_run(char id[RECORD_NAME_MAX + 1])
+{
+	char path[PATH_MAX], why[2 * PATH_MAX];
+	const char *slash;
+	int rc = run_bundle_last(path, sizeof(path), why, sizeof(why));
+
+	if (rc != CLI_OK) {
+		cli_err("%s", why);
+		return rc;
+	}
+	slash = strrchr(path, '/');
+	slash = slash != NULL ? slash + 1 : path;
+	if (!record_name_valid(slash, strlen(slash)))
+		return cli_usage("name the run: %s is none's id", cli_clean(slash));
+	memcpy(id, slash, strlen(slash) + 1);
+	return CLI_OK;
+}
+
+static int
+write_bundle(const struct opts *opts, const char *run, const char *out)
+{
+	char ledger[PATH_MAX], err[CLI_ERR_MAX] = "";
+	struct bundle_pack *packs = calloc(PACKS_MAX, sizeof(*packs));
+	struct packs_kept *kept = NULL;
+	struct bundle_options options = { .ledger = ledger, .run = run, .out = out,
+	    .packs = packs, .coverage = opt_value(opts, "coverage"),
+	    .truth = opt_value(opts, "truth"), .scan = opt_value(opts, "scan"),
+	    .archive = !opt_flag(opts, "directory") };
+	size_t i;
+	int rc = -1;
+
+	cli_home_path("ledger", ledger, sizeof(ledger));
+	if (opt_value(opts, "ledger") != NULL)
+		options.ledger = opt_value(opts, "ledger");
+	options.pack_count = packs_since("", 0, PACKS_MAX, &kept);
+	for (i = 0; packs != NULL && i < options.pack_count; i++)
+		packs[i] = (struct bundle_pack){ kept[i].digest, kept[i].dir };
+	snprintf(err, sizeof(err), "out of memory");
+	if (packs != NULL)
+		rc = bundle_write(&options, err, sizeof(err));
+	if (rc != 0)
+		cli_err("%s", cli_clean(err));
+	else
+		printf("%s\n", out);
+	free(packs);
+	free(kept);
+	return rc == 0 ? CLI_OK : CLI_USAGE;
+}
+
+int
+cmd_bundle(const struct opts *opts)
+{
+	char run[RECORD_NAME_MAX + 1], name[RECORD_NAME_MAX + 16];
+	const char *out = opt_value(opts, "output");
+	int rc;
+
+	if (opts->n_rest > 1)
+		return cli_usage("bundle takes one run");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	if (opts->n_rest == 0 && (rc = last_run(run)) != 0)
+		return rc;
+	if (opts->n_rest == 1 && !record_name_valid(opts->rest[0], strlen(opts->rest[0])))
+		return cli_usage("%s: no run's id", cli_clean(opts->rest[0]));
+	if (opts->n_rest == 1)
+		snprintf(run, sizeof(run), "%s", opts->rest[0]);
+	if (out == NULL && strchr(run, '/') != NULL)
+		return cli_usage("--output is needed: the run's id is no file name");
+	snprintf(name, sizeof(name), "%s%s", run, opt_flag(opts, "directory") ? "" : ".tar.zst");
+	return write_bundle(opts, run, out != NULL ? out : name);
+}

@@ -1,0 +1,73 @@
+#include "cli/ledger_args.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int
+moment(const struct opts *opts, const char *name, int64_t *time_us)
+{
+	const char *text = opt_value(opts, name);
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (text == NULL || filter_time(text, (int64_t)now.tv_sec * 1000000 +
+	    now.tv_nsec / 1000, time_us) == 0)
+		return 0;
+	return cli_usage("--%s %s: no time; 2026-11-29T15:36:01Z, 2026-11-29, or 10m, 2h, 7d "
+	    "for so long ago", name, cli_clean(text));
+}
+
+int
+ledger_args_filter(const struct opts *opts, struct filter *f)
+{
+	static const char *const words[] = { "allow", "deny", "ask", "failed", NULL };
+	int rc, i;
+
+	filter_init(f);
+	f->run = opt_value(opts, "run");
+	f->type = opt_value(opts, "type");
+	f->stream = opt_value(opts, "stream");
+	f->target = opt_value(opts, "target");
+	f->decision = opt_value(opts, "decision");
+	for (i = 0; f->decision != NULL && words[i] != NULL; i++)
+		if (strcmp(words[i], f->decision) == 0)
+			break;
+	if (f->decision != NULL && words[i] == NULL)
+		return cli_usage("--decision is allow, deny, ask or failed");
+	if ((rc = moment(opts, "since", &f->since_us)) != 0)
+		return rc;
+	return moment(opts, "until", &f->until_us);
+}
+
+int
+ledger_args_dir(const struct opts *opts, char *dir, size_t cap)
+{
+	const char *given = opt_value(opts, "ledger");
+	int rc;
+
+	if (given == NULL) {
+		if ((rc = cli_need_home()) != 0)
+			return rc;
+		cli_home_path("ledger", dir, cap);
+		return 0;
+	}
+	if (strlen(given) >= cap)
+		return cli_usage("--ledger: too long a path");
+	snprintf(dir, cap, "%s", given);
+	return 0;
+}
+
+int
+ledger_args_open(const struct opts *opts, struct reader **reader)
+{
+	char dir[PATH_MAX], err[CLI_ERR_MAX];
+	int rc = ledger_args_dir(opts, dir, sizeof(dir));
+
+	if (rc != 0)
+		return rc;
+	if ((*reader = reader_open(dir, err, sizeof(err))) != NULL)
+		return 0;
+	cli_err("%s", cli_clean(err));
+	return CLI_USAGE;
+}
