@@ -479,7 +479,10 @@ daemon_wait(struct daemon *daemon)
 {
 	struct pollfd fds[2] = { { .fd = daemon->signals, .events = POLLIN },
 	    { .fd = daemon->wake, .events = POLLIN } };
+	char log[PATH_MAX];
 
+	if (home_path("run/daemon.log", log, sizeof(log)) != 0)
+		log[0] = '\0';	/* which no file is called */
 	for (;;) {
 		if (poll(fds, 2, HEALTH_MS) < 0 && errno != EINTR) {
 			log_event(LOG_ERROR, "stopping", "poll: %s",
@@ -487,6 +490,7 @@ daemon_wait(struct daemon *daemon)
 			return;
 		}
 		look_at_ledger(daemon);
+		log_trim(log, LOG_FILE_MAX);
 		if ((fds[0].revents & POLLIN) != 0 && !take_signal(daemon))
 			return;
 		if ((fds[1].revents & POLLIN) != 0) {

@@ -1,9 +1,13 @@
 #include "daemon/log.h"
 #include "ledger/json_out.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,4 +93,83 @@ log_event(enum log_level level, const char *event, const char *fmt, ...)
 		return;
 	line[n++] = '\n';
 	(void)!write(STDERR_FILENO, line, (size_t)n);
+}
+
+/* --- keeping the file small ------------------------------------------- */
+
+static bool
+copy(int from, int to)
+{
+	char buf[16384];
+	ssize_t n;
+
+	while ((n = read(from, buf, sizeof(buf))) > 0)
+		if (write(to, buf, (size_t)n) != n)
+			return false;
+	return n == 0;
+}
+
+/* Reading it: -1 where standard error is something else. */
+static int
+open_if_stderr(const char *path, size_t *size)
+{
+	struct stat own, there;
+	int fd;
+
+	if (fstat(STDERR_FILENO, &own) != 0 || !S_ISREG(own.st_mode))
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd == -1)
+		return -1;
+	if (fstat(fd, &there) != 0 || there.st_ino != own.st_ino ||
+	    there.st_dev != own.st_dev) {
+		close(fd);
+		return -1;
+	}
+	*size = (size_t)there.st_size;
+	return fd;
+}
+
+static int
+keep_as(int from, const char *path)
+{
+	char before[PATH_MAX], next[PATH_MAX];
+	int to, error = 0;
+
+	if (snprintf(before, sizeof(before), "%s.1", path) >= PATH_MAX ||
+	    snprintf(next, sizeof(next), "%s.1.new", path) >= PATH_MAX)
+		return ENAMETOOLONG;
+	to = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+	    0600);
+	if (to == -1)
+		return errno;
+	if (!copy(from, to) || rename(next, before) != 0) {
+		error = errno;
+		(void)unlink(next);
+	}
+	close(to);
+	return error;
+}
+
+/* A full disk gets its space back: the log is worth less than what fills it. */
+void
+log_trim(const char *path, size_t max)
+{
+	size_t size = 0;
+	int error, from = open_if_stderr(path, &size);
+
+	if (from == -1)
+		return;
+	if (size > max) {
+		/* of one that grew while nobody looked, the end */
+		if (size > 2 * max)
+			(void)lseek(from, (off_t)(size - 2 * max), SEEK_SET);
+		error = keep_as(from, path);
+		if (ftruncate(STDERR_FILENO, 0) != 0)
+			error = errno;
+		if (error != 0)
+			log_event(LOG_WARNING, "log_not_kept", "%s",
+			    strerror(error));
+	}
+	close(from);
 }
