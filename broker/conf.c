@@ -320,6 +320,32 @@ read_engine(struct reader *reader, const char *name, const json_t *value,
 }
 
 static int
+read_from(struct reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	const char *text = json_string_value(value);
+
+	if (text == NULL || (text[0] != '/' && !conf_text_address(text)))
+		return refuse(reader, name, "an absolute path or an address: "
+		    "\"https://host:port/path\" (http only to a loopback "
+		    "address)");
+	if ((reader->conf->policy.bundle.from = strdup(text)) == NULL)
+		return refuse(reader, name, "kept, but there is no memory");
+	return 0;
+}
+
+static int
+read_bundle_file(struct reader *reader, const char *name,
+    const json_t *value, const void *arg)
+{
+	struct conf_bundle *bundle = &reader->conf->policy.bundle;
+
+	return read_path(reader, name, value,
+	    strcmp(strrchr(name, '.') + 1, "key_file") == 0 ?
+	    &bundle->key_file : &bundle->ca_file);
+}
+
+static int
 read_policy_ca(struct reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
@@ -386,7 +412,18 @@ static const struct member vault_members[] = {
 	{ NULL, NULL, NULL }
 };
 
+static const struct member bundle_members[] = {
+	{ "from", read_from, NULL },
+	{ "key_file", read_bundle_file, NULL },
+	{ "ca_file", read_bundle_file, NULL },
+	{ "poll_ms", read_unsigned, RANGE(policy.bundle.poll_ms, 50, 24 * HOUR_MS) },
+	{ "max_bytes", read_unsigned, RANGE(policy.bundle.max_bytes, 1024, 67108864) },
+	{ "downgrade", read_flag, OFFSET(policy.bundle.downgrade) },
+	{ NULL, NULL, NULL }
+};
+
 static const struct member policy_members[] = {
+	{ "bundle", read_section, bundle_members },
 	{ "engine", read_engine, NULL },
 	{ "deadline_ms", read_unsigned, RANGE(policy.deadline_ms, 1, 10000) },
 	{ "ca_file", read_policy_ca, NULL },
@@ -436,6 +473,7 @@ set_defaults(struct conf *conf)
 		    (unsigned)processors,
 		.ledger_sync = true,
 		.policy.deadline_ms = OPA_DEADLINE_MS,
+		.policy.bundle = { .poll_ms = 60000, .max_bytes = 16777216 },
 		.checkpoint_ms = 10000,
 		.connect_ms = 10000,
 		.upstream_idle_ms = 300000,
@@ -466,6 +504,9 @@ check_whole(struct reader *reader)
 	if (reader->conf->store == CONF_STORE_KV && kv->token_file == NULL)
 		return refuse(reader, "vault.kv.token_file", "given for the "
 		    "store kv");
+	if (reader->conf->policy.bundle.key_file != NULL &&
+	    reader->conf->policy.bundle.from == NULL)
+		return refuse(reader, "policy.bundle.from", "given with a key");
 	return 0;
 }
 
@@ -544,6 +585,9 @@ conf_free(struct conf *conf)
 	conf_anchors_free(&conf->anchors);
 	free(conf->policy.opa);
 	free(conf->policy.ca_file);
+	free(conf->policy.bundle.from);
+	free(conf->policy.bundle.key_file);
+	free(conf->policy.bundle.ca_file);
 	free(conf->kv.url);
 	free(conf->kv.mount);
 	free(conf->kv.prefix);

@@ -18,8 +18,10 @@
  *               "authorities": [{"name": "example", "url": "http://tsa.example.com", "ca_file": "/….pem"}]},
  *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
  *                "connect_ms": 10000, "idle_ms": 300000, "pool": 32},
- *   "policy": {"engine": "builtin"|"opa:unix:/…"|"opa:https://host:port", "deadline_ms": 100, "ca_file": "/….pem"},
+ *   "policy": {"engine": "builtin"|"opa:unix:/…"|"opa:https://host:port", "deadline_ms": 100, "ca_file": "/….pem",
  *                                   or just the engine as a string
+ *              "bundle": {"from": "https://…"|"/….tar.gz", "key_file": "/…", "ca_file": "/….pem",
+ *                         "poll_ms": 60000, "max_bytes": 16777216, "downgrade": false}},
  *   "client": {"head_ms": 30000, "idle_ms": 300000, "max_connections": 4096},
  *   "allow_unlocked_memory": false
  * }
@@ -53,11 +55,21 @@ struct conf_kv {
 	char *ca_file;		/* NULL: the system's authorities */
 };
 
+/* Where newer policy packs are looked for. */
+struct conf_bundle {
+	char *from;		/* "https://…", "http://" loopback, or an absolute path; NULL: nowhere */
+	char *key_file;		/* its signature is asked for; NULL: it is not */
+	char *ca_file;		/* for https; NULL: the system's authorities */
+	unsigned poll_ms, max_bytes;
+	bool downgrade;		/* older revisions and former packs are taken, too */
+};
+
 /* Who decides. */
 struct conf_policy {
 	char *opa;		/* policy/opa/opa.h's address; NULL: the evaluator */
 	char *ca_file;		/* for an https address; NULL: the system's */
 	unsigned deadline_ms;
+	struct conf_bundle bundle;
 };
 
 #define CONF_WITNESSES_MAX 16

@@ -109,3 +109,19 @@ conf_text_url(const char *text)
 	    host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]")] ==
 	    '\0';
 }
+
+bool
+conf_text_address(const char *text)
+{
+	const char *host = strstr(text, "://"), *path;
+	char origin[320];
+	int n;
+
+	path = host != NULL ? strchr(host + 3, '/') : NULL;
+	if (path == NULL)
+		return conf_text_url(text);
+	n = snprintf(origin, sizeof(origin), "%.*s", (int)(path - text), text);
+	return n > 0 && (size_t)n < sizeof(origin) && conf_text_url(origin) &&
+	    strlen(path) <= 1024 && path[strspn(path, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._~%?&=+,:@-")] == '\0';
+}

@@ -18,4 +18,7 @@ bool conf_text_plain(const char *text);
 /* "https://host[:port]", or http to a loopback address. */
 bool conf_text_url(const char *text);
 
+/* The same with a path and perhaps a query behind it. */
+bool conf_text_address(const char *text);
+
 #endif

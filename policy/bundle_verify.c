@@ -49,6 +49,18 @@ decoded(struct check *c, const char *p, size_t n)
 	return NULL;
 }
 
+/* PEM, or the object of a JWK set. */
+static bool
+looks_public(const char *key, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && strchr(" \t\r\n", key[i]) != NULL && key[i] != '\0')
+		i++;
+	return (i < len && key[i] == '{') ||
+	    memmem(key, len, "-----BEGIN", 10) != NULL;
+}
+
 static bool
 signature_good(struct check *c, const struct value *header, const char *text,
     size_t len, const struct value *signature)
@@ -63,9 +75,10 @@ signature_good(struct check *c, const struct value *header, const char *text,
 
 	if (alg == NULL)
 		return no(c, SIGNATURES, "unknown algorithm");
-	/* A key for signatures is never taken for a shared secret. */
+	/* A key for signatures is never taken for a shared secret: it is no
+	 * secret. */
 	if (alg->family == JWS_HMAC) {
-		if (memmem(c->key_text, c->key_len, "-----BEGIN", 10) != NULL)
+		if (looks_public(c->key_text, c->key_len))
 			return no(c, SIGNATURES, "a public key cannot verify "
 			    "a shared secret's signature");
 		good = jws_verify(&secret, alg, text, len, signature->str.p,

@@ -180,6 +180,20 @@ find_facts(struct policy_pack *pack)
 			    pack->arena.max);
 }
 
+/* It goes into records and logs: plain ASCII only. */
+static void
+note_revision(struct policy_pack *pack)
+{
+	const struct value *v = value_member(pack->manifest, "revision");
+	size_t i;
+
+	if (v == NULL || v->kind != VALUE_STRING)
+		return;
+	for (i = 0; i < v->str.n && i < POLICY_REVISION_MAX; i++)
+		pack->revision[i] = v->str.p[i] < ' ' || v->str.p[i] > '~' ?
+		    '?' : v->str.p[i];
+}
+
 static bool
 load_manifest(struct policy_pack *pack, char *err, size_t err_len)
 {
@@ -192,6 +206,7 @@ load_manifest(struct policy_pack *pack, char *err, size_t err_len)
 	if (pack->manifest == NULL)
 		return false;
 	value_freeze(&pack->arena, pack->manifest);
+	note_revision(pack);
 	return true;
 }
 
@@ -297,19 +312,36 @@ pack_files_read(struct pack_files *files, const char *path, char *err,
 }
 
 /* Nothing is parsed before the signature is good. */
+static struct policy_pack *
+verified(struct pack_files *files, bool read, const char *key_text,
+    size_t key_len, char *err, size_t err_len)
+{
+	if (read && (key_text == NULL || bundle_verify(files, key_text,
+	    key_len, err, err_len) == 0))
+		return pack_from_files(files, err, err_len);
+	pack_files_free(files);
+	return NULL;
+}
+
 struct policy_pack *
 policy_pack_load_signed(const char *path, const char *key_text,
     size_t key_len, char *err, size_t err_len)
 {
 	struct pack_files files = { 0 };
+	bool read = pack_files_read(&files, path, err, err_len) == 0;
 
-	if (pack_files_read(&files, path, err, err_len) != 0 ||
-	    (key_text != NULL && bundle_verify(&files, key_text, key_len, err,
-	    err_len) != 0)) {
-		pack_files_free(&files);
-		return NULL;
-	}
-	return pack_from_files(&files, err, err_len);
+	return verified(&files, read, key_text, key_len, err, err_len);
+}
+
+struct policy_pack *
+policy_pack_from_bundle(const void *bytes, size_t len, const char *key_text,
+    size_t key_len, char *err, size_t err_len)
+{
+	struct pack_files files = { 0 };
+	bool read = bundle_read(&files, bytes, len, err, err_len) == 0;
+
+	pack_files_sort(&files);
+	return verified(&files, read, key_text, key_len, err, err_len);
 }
 
 struct policy_pack *
@@ -342,6 +374,18 @@ const char *
 policy_pack_digest(const struct policy_pack *pack)
 {
 	return pack->digest;
+}
+
+bool
+policy_pack_decides(const struct policy_pack *pack)
+{
+	return pack->entry != NULL;
+}
+
+const char *
+policy_pack_revision(const struct policy_pack *pack)
+{
+	return pack->revision;
 }
 
 const char *

@@ -44,6 +44,7 @@ struct policy_pack {
 	char *data_text;	/* the document as JSON */
 	size_t data_len;
 	char digest[POLICY_DIGEST_LEN + 1];
+	char revision[POLICY_REVISION_MAX + 1];
 };
 
 int pack_files_read_dir(struct pack_files *files, const char *dir, char *err,

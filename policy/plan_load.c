@@ -251,6 +251,10 @@ plan_load(struct arena *arena, const char *text, size_t len, char *err,
 	root = value_from_json(arena, text, len, &limits, err, err_len);
 	if (root == NULL)
 		return NULL;
+	if (root->kind != VALUE_OBJECT) {
+		snprintf(err, err_len, "not a plan: not a JSON object");
+		return NULL;
+	}
 	l.plan = arena_alloc(arena, sizeof(*l.plan));
 	memset(l.plan, 0, sizeof(*l.plan));
 	fixed = value_member(root, "static");

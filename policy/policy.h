@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define POLICY_DIGEST_LEN 71	/* "sha256:" and 64 lowercase hex digits */
+#define POLICY_REVISION_MAX 128
 #define POLICY_TEXT_MAX 512	/* bytes of a reason or rule, cut at a code point */
 #define POLICY_ID_MAX 64	/* bytes of an engine's own name for a decision */
 
@@ -37,11 +38,21 @@ struct policy_pack *policy_pack_load(const char *path, char *err,
  */
 struct policy_pack *policy_pack_load_signed(const char *path,
     const char *key_text, size_t key_len, char *err, size_t err_len);
+/* The same for a .tar.gz in memory; key_text NULL: no signature is asked for. */
+struct policy_pack *policy_pack_from_bundle(const void *bytes, size_t len,
+    const char *key_text, size_t key_len, char *err, size_t err_len);
 struct policy_pack *policy_pack_ref(struct policy_pack *pack);
 void policy_pack_unref(struct policy_pack *pack);
 
 /* "sha256:…" over the sorted path, length and bytes of the pack's files. */
 const char *policy_pack_digest(const struct policy_pack *pack);
+
+/* Has it an entry point for decisions?  Without one everything is denied. */
+bool policy_pack_decides(const struct policy_pack *pack);
+
+/* The manifest's revision, "" where it has none; valid while the pack is.
+ * Cut at POLICY_REVISION_MAX bytes. */
+const char *policy_pack_revision(const struct policy_pack *pack);
 
 /* Write the pack's files to dir/<64 hex of its digest>, whole or not at all;
  * where they are already, only their time is renewed.  dir is made (0700) if it

@@ -1,6 +1,7 @@
 #include "cli/data.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "conf.h"
 #include "gate/binding.h"
 #include "private_file.h"
 
@@ -171,6 +172,22 @@ tell_daemon(struct data *data)
 	return rc;
 }
 
+/* Where a bundle decides, this text does not. */
+static void
+warn_of_bundle(void)
+{
+	char path[PATH_MAX], err[CLI_ERR_MAX];
+	struct conf conf;
+
+	cli_home_path("config.json", path, sizeof(path));
+	if (conf_load(path, &conf, err, sizeof(err)) != 0)
+		return;
+	if (conf.policy.bundle.from != NULL)
+		cli_err("note: packs come from policy.bundle in config.json; "
+		    "once one is in force, this decides nothing");
+	conf_free(&conf);
+}
+
 int
 data_commit(struct data *data)
 {
@@ -185,6 +202,7 @@ data_commit(struct data *data)
 		cli_err("%s: %s", data->path, strerror(errno));
 	} else {
 		rc = tell_daemon(data);
+		warn_of_bundle();
 	}
 	free(text);
 	return rc;

@@ -6,6 +6,7 @@
 #include "daemon/keys.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
+#include "discover/discover.h"
 #include "gate/admin.h"
 #include "home.h"
 #include "ledger/append.h"
@@ -43,6 +44,7 @@ struct daemon {
 	struct ledger_port *port;	/* the main thread's */
 	struct vault *vault;
 	struct ca *ca;
+	struct discover *discover;	/* NULL: no newer packs are looked for */
 	struct opa *opa;		/* NULL: the evaluator decides */
 	struct gate *gate;
 	struct plane *plane;
@@ -122,7 +124,7 @@ confine(void *arg, char *err, size_t err_len)
 {
 	const struct conf *conf = arg;
 	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], packs[PATH_MAX],
-	    token[PATH_MAX] = "", ledger[PATH_MAX] = "";
+	    token[PATH_MAX] = "", bundle[PATH_MAX] = "", ledger[PATH_MAX] = "";
 	const char *certificates = getenv("SSL_CERT_FILE");
 	struct confine_path paths[] = {
 		{ vault, CONFINE_WRITE }, { run, CONFINE_WRITE },
@@ -137,7 +139,9 @@ confine(void *arg, char *err, size_t err_len)
 		{ conf->upstream_ca_file, CONFINE_READ },
 		{ certificates, CONFINE_READ },
 		{ conf->kv.ca_file, CONFINE_READ },
-		{ conf->policy.ca_file, CONFINE_READ }, { token, CONFINE_READ },
+		{ conf->policy.ca_file, CONFINE_READ },
+		{ conf->policy.bundle.ca_file, CONFINE_READ },
+		{ bundle, CONFINE_READ }, { token, CONFINE_READ },
 	};
 	struct confine_options options = { .paths = paths,
 	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true,
@@ -160,6 +164,11 @@ confine(void *arg, char *err, size_t err_len)
 	if (conf->kv.token_file != NULL) {
 		snprintf(token, sizeof(token), "%s", conf->kv.token_file);
 		*(strrchr(token, '/') + 1) = '\0';
+	}
+	/* A bundle's file is replaced in its directory, too. */
+	if (conf->policy.bundle.from != NULL && conf->policy.bundle.from[0] == '/') {
+		snprintf(bundle, sizeof(bundle), "%s", conf->policy.bundle.from);
+		*(strrchr(bundle, '/') + 1) = '\0';
 	}
 	for (i = n = 0; i < options.n_paths; i++)
 		if (paths[i].path != NULL && paths[i].path[0] != '\0')
@@ -184,7 +193,7 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 		.dir = dir, .stream = "broker", .policy = daemon->policy,
 		.sync = conf->ledger_sync ? LEDGER_SYNC_DATA : LEDGER_SYNC_NONE,
 		.place = conf->ledger_thread ? LEDGER_IN_THREAD : LEDGER_IN_PROCESS,
-		.ports = conf->workers + API_LEDGER_PORTS + 1,
+		.ports = conf->workers + API_LEDGER_PORTS + 2,
 		.checkpoint_ms = conf->checkpoint_ms,
 		.reserve_bytes = RESERVE_BYTES,
 		.confine = confine, .confine_arg = (void *)(uintptr_t)conf,
@@ -253,6 +262,21 @@ open_vault(struct daemon *daemon, char *err, size_t err_len)
 	return 0;
 }
 
+/* pack becomes the last good bundle's directory, where there is one. */
+static int
+open_discover(struct daemon *daemon, char *pack, char *err, size_t err_len)
+{
+	const struct conf_bundle *conf = &daemon->conf->policy.bundle;
+	char packs[PATH_MAX];
+
+	if (conf->from == NULL)
+		return 0;
+	if (path_of("packs", packs, err, err_len) != 0)
+		return -1;
+	daemon->discover = discover_open(conf, packs, pack, err, err_len);
+	return daemon->discover != NULL ? 0 : -1;
+}
+
 static int
 open_engine(struct daemon *daemon, char *err, size_t err_len)
 {
@@ -302,6 +326,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	if (take_lock(daemon, err, err_len) != 0 ||
 	    take_signals(daemon, err, err_len) != 0 ||
 	    path_of("pack", pack, err, err_len) != 0 ||
+	    open_discover(daemon, pack, err, err_len) != 0 ||
 	    pack_digest(daemon, pack, err, err_len) != 0 ||
 	    start_anchorer(daemon, err, err_len) != 0)
 		return -1;
@@ -405,6 +430,19 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	return 0;
 }
 
+static int
+start_discover(struct daemon *daemon, char *err, size_t err_len)
+{
+	struct ledger_port *port = ledger_port(daemon->ledger,
+	    daemon->conf->workers + API_LEDGER_PORTS + 1);
+
+	if (daemon->discover == NULL || discover_start(daemon->discover,
+	    daemon->gate, port) == 0)
+		return 0;
+	snprintf(err, err_len, "cannot start a thread for the policy's source");
+	return -1;
+}
+
 int
 daemon_start(struct daemon *daemon, char *err, size_t err_len)
 {
@@ -415,6 +453,7 @@ daemon_start(struct daemon *daemon, char *err, size_t err_len)
 		return -1;
 	if (start_plane(daemon, err, err_len) != 0 ||
 	    start_api(daemon, &ports, err, err_len) != 0 ||
+	    start_discover(daemon, err, err_len) != 0 ||
 	    notify_daemon_file(json, &ports, err, err_len) != 0)
 		return -1;
 	snprintf(daemon->json_path, sizeof(daemon->json_path), "%s", json);
@@ -550,6 +589,7 @@ daemon_close(struct daemon *daemon)
 		return 0;
 	if (daemon->json_path[0] != '\0')
 		(void)unlink(daemon->json_path);
+	discover_close(daemon->discover);
 	if (daemon->plane != NULL)
 		plane_stop(daemon->plane, STOP_GRACE_MS);
 	if (daemon->api != NULL)

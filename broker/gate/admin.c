@@ -70,14 +70,6 @@ locks_init(struct gate *gate)
 	return 0;
 }
 
-/* What decides must be there when somebody looks at the evidence. */
-static int
-keep(struct gate *gate, const struct rules *rules, char *err, size_t err_len)
-{
-	return gate->packs_dir == NULL ? 0 : policy_pack_keep(rules->pack,
-	    gate->packs_dir, err, err_len);
-}
-
 struct gate *
 gate_new(const struct gate_options *options, char *err, size_t err_len)
 {
@@ -101,7 +93,7 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 	}
 	gate->rules = rules_load(gate->pack_path, err, err_len);
 	if (gate->rules == NULL ||
-	    keep(gate, gate->rules, err, err_len) == -1)
+	    rules_keep(gate, gate->rules, err, err_len) == -1)
 		goto fail;
 	if (secrets_refresh(&gate->secrets, gate->vault, gate->rules) == -1) {
 		snprintf(err, err_len, "out of (locked) memory");
@@ -151,123 +143,6 @@ gate_cut(struct gate *gate, const struct gate_cut *what)
 	pthread_rwlock_unlock(&gate->lock);
 	if (call != NULL)
 		call(arg, what);
-}
-
-static bool
-same_place(const struct binding *a, const struct binding *b)
-{
-	if (a->https != b->https || a->port != b->port ||
-	    a->n_hosts != b->n_hosts || strcmp(a->secret, b->secret) != 0)
-		return false;
-	for (size_t i = 0; i < a->n_hosts; i++)
-		if (strcmp(a->hosts[i], b->hosts[i]) != 0)
-			return false;
-	return true;
-}
-
-/* Streams of bindings that are gone or go elsewhere now. */
-static void
-cut_changed(struct gate *gate, const struct rules *before,
-    const struct rules *after)
-{
-	for (size_t i = 0; i < bindings_count(before->bindings); i++) {
-		const struct binding *old = bindings_at(before->bindings, i);
-		const struct binding *new = bindings_by_id(after->bindings,
-		    slice_of(old->id));
-
-		if (new == NULL || !same_place(old, new))
-			gate_cut(gate, &(struct gate_cut){ .binding = old->id });
-	}
-}
-
-/* --- rules ----------------------------------------------------------- */
-
-static int
-reload_record(struct ledger_port *port, const struct rules *before,
-    const struct rules *after, struct gate_problem *why)
-{
-	struct ledger_receipt receipt;
-	struct json_out out;
-	char body[256];
-
-	json_out_begin(&out, body, sizeof(body));
-	json_out_object(&out, NULL);
-	json_out_str(&out, "before", before->digest);
-	json_out_str(&out, "after", after->digest);
-	json_out_uint(&out, "bindings", bindings_count(after->bindings));
-	json_out_object_end(&out);
-	return gate_append(port, "policy", NULL, before->digest, body,
-	    json_out_end(&out), false, &receipt, why);
-}
-
-static struct rules *
-rules_swap(struct gate *gate, struct rules *rules)
-{
-	struct rules *old;
-
-	pthread_mutex_lock(&gate->rules_lock);
-	old = gate->rules;
-	gate->rules = rules;
-	pthread_mutex_unlock(&gate->rules_lock);
-	return old;
-}
-
-static int
-reload_locked(struct gate *gate, struct ledger_port *port,
-    struct rules *after, struct gate_problem *why)
-{
-	struct rules *before = gate->rules;
-	char err[GATE_WHY_MAX] = "";
-
-	if (strcmp(before->digest, after->digest) == 0) {
-		rules_unref(after);
-		return 0;
-	}
-	/* The old one, too: its time says until when it was in force. */
-	if (keep(gate, before, err, sizeof(err)) == -1 ||
-	    keep(gate, after, err, sizeof(err)) == -1) {
-		rules_unref(after);
-		gate_problem_set(why, 503, "policy/not-kept", err,
-		    "the pack in force stays; see that the place can be written");
-		return -1;
-	}
-	if (reload_record(port, before, after, why) == -1) {
-		rules_unref(after);
-		return -1;
-	}
-	if (secrets_refresh(&gate->secrets, gate->vault, after) == -1) {
-		rules_unref(after);
-		gate_problem_set(why, 503, "gate/memory", "out of locked memory",
-		    "raise the limit of locked memory (ulimit -l)");
-		return -1;
-	}
-	rules_swap(gate, after);
-	cut_changed(gate, before, after);
-	rules_unref(before);
-	return 0;
-}
-
-int
-gate_reload(struct gate *gate, struct ledger_port *port,
-    char before[POLICY_DIGEST_LEN + 1], char after[POLICY_DIGEST_LEN + 1],
-    struct gate_problem *why)
-{
-	char err[GATE_WHY_MAX] = "";
-	struct rules *rules;
-	int rv = -1;
-
-	pthread_mutex_lock(&gate->admin);
-	gate_text_copy(before, POLICY_DIGEST_LEN + 1, gate->rules->digest);
-	rules = rules_load(gate->pack_path, err, sizeof(err));
-	if (rules == NULL)
-		gate_problem_set(why, 422, "policy/bad-pack", err,
-		    "the pack in force stays; mend the new one and reload");
-	else
-		rv = reload_locked(gate, port, rules, why);
-	gate_text_copy(after, POLICY_DIGEST_LEN + 1, gate->rules->digest);
-	atomic_fetch_add(rv == 0 ? &gate->reloads : &gate->reloads_failed, 1);
-	pthread_mutex_unlock(&gate->admin);
-	return rv;
 }
 
 /* --- secrets --------------------------------------------------------- */

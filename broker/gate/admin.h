@@ -212,6 +212,15 @@ int gate_reload(struct gate *gate, struct ledger_port *port,
     char before[POLICY_DIGEST_LEN + 1], char after[POLICY_DIGEST_LEN + 1],
     struct gate_problem *why);
 
+/* The same with a pack that was found and checked elsewhere, and from then on
+ * reloads read this one.  source is a word for the record ("bundle"). */
+int gate_adopt(struct gate *gate, struct ledger_port *port,
+    struct policy_pack *pack, const char *source, struct gate_problem *why);
+/* Only a record: a pack from there was not taken, by which rule and why. */
+int gate_pack_refused(struct gate *gate, struct ledger_port *port,
+    const char *source, const char *rule, const char *reason,
+    struct gate_problem *why);
+
 /* --- figures --------------------------------------------------------- */
 
 struct gate_counts {

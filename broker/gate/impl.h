@@ -44,6 +44,12 @@ struct rules {
 };
 
 struct rules *rules_load(const char *path, char *err, size_t err_len);
+/* Of a pack that was loaded already; takes a reference to it. */
+struct rules *rules_of(struct policy_pack *pack, char *err, size_t err_len);
+/* What decides must be there when somebody looks at the evidence: write it to
+ * the gate's packs_dir, where it has one. */
+int rules_keep(struct gate *gate, const struct rules *rules, char *err,
+    size_t err_len);
 struct rules *rules_ref(struct rules *rules);
 
 /* --- judge.c --------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct rules *
-rules_load(const char *path, char *err, size_t err_len)
+rules_of(struct policy_pack *pack, char *err, size_t err_len)
 {
 	struct rules *rules = calloc(1, sizeof(*rules));
 	const char *data;
@@ -15,20 +15,35 @@ rules_load(const char *path, char *err, size_t err_len)
 		snprintf(err, err_len, "out of memory");
 		return NULL;
 	}
+	if (!policy_pack_decides(pack)) {
+		snprintf(err, err_len, "plan.json: there is no entry point "
+		    "countersign/decision, which would deny everything");
+		free(rules);
+		return NULL;
+	}
 	atomic_init(&rules->refs, 1);
-	rules->pack = policy_pack_load(path, err, err_len);
-	if (rules->pack == NULL)
-		goto fail;
-	data = policy_pack_data(rules->pack, &len);
+	rules->pack = policy_pack_ref(pack);
+	data = policy_pack_data(pack, &len);
 	rules->bindings = bindings_parse(data, len, err, err_len);
-	if (rules->bindings == NULL)
-		goto fail;
+	if (rules->bindings == NULL) {
+		rules_unref(rules);
+		return NULL;
+	}
 	snprintf(rules->digest, sizeof(rules->digest), "%s",
-	    policy_pack_digest(rules->pack));
+	    policy_pack_digest(pack));
 	return rules;
-fail:
-	rules_unref(rules);
-	return NULL;
+}
+
+struct rules *
+rules_load(const char *path, char *err, size_t err_len)
+{
+	struct policy_pack *pack = policy_pack_load(path, err, err_len);
+	struct rules *rules = NULL;
+
+	if (pack != NULL)
+		rules = rules_of(pack, err, err_len);
+	policy_pack_unref(pack);
+	return rules;
 }
 
 struct rules *

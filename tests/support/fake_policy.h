@@ -71,6 +71,18 @@ policy_pack_digest(const struct policy_pack *pack)
 	return pack->digest;
 }
 
+bool
+policy_pack_decides(const struct policy_pack *pack)
+{
+	return true;
+}
+
+const char *
+policy_pack_revision(const struct policy_pack *pack)
+{
+	return "";
+}
+
 int
 policy_pack_keep(const struct policy_pack *pack, const char *dir, char *err,
     size_t err_len)

@@ -234,6 +234,26 @@ engines(void **state)
 		    wrong[i]);
 		bad(text, "policy must be");
 	}
+	good("{\"v\":1,\"policy\":{\"bundle\":{\"from\":"
+	    "\"https://bundles.example.com:8443/a/b.tar.gz?x=1\",\"key_file\":\"/k\","
+	    "\"ca_file\":\"/c\",\"poll_ms\":1000,\"max_bytes\":2048}}}", &conf);
+	assert_string_equal(conf.policy.bundle.key_file, "/k");
+	assert_int_equal(conf.policy.bundle.max_bytes, 2048);
+	assert_false(conf.policy.bundle.downgrade);
+	assert_null(conf.policy.opa);
+	conf_free(&conf);
+	good("{\"v\":1,\"policy\":{\"bundle\":{\"from\":\"/b.tar.gz\"}}}",
+	    &conf);
+	assert_int_equal(conf.policy.bundle.poll_ms, 60000);
+	conf_free(&conf);
+	bad("{\"v\":1,\"policy\":{\"bundle\":{\"from\":\"http://a/b\"}}}",
+	    "policy.bundle.from must");
+	bad("{\"v\":1,\"policy\":{\"bundle\":{\"from\":\"https://u@a/b\"}}}",
+	    "policy.bundle.from must");
+	bad("{\"v\":1,\"policy\":{\"bundle\":{\"from\":\"https://a/b c\"}}}",
+	    "policy.bundle.from must");
+	bad("{\"v\":1,\"policy\":{\"bundle\":{\"key_file\":\"/k\"}}}",
+	    "policy.bundle.from must");
 	bad("{\"v\":1,\"policy\":{\"deadline_ms\":0}}", "policy.deadline_ms");
 	bad("{\"v\":1,\"policy\":7}", "policy must be");
 }

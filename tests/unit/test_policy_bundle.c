@@ -219,8 +219,12 @@ signature_covers_all(void **state)
 	assert_non_null(strstr(err, "missing"));
 	assert_int_equal(verify(DATA, REGO, "b.rego", KEY, err), -1);
 	assert_non_null(strstr(err, "b.rego: is not signed"));
+	/* What everybody may know is no shared secret. */
 	assert_int_equal(verify(DATA, REGO, NULL,
 	    "-----BEGIN PUBLIC KEY-----", err), -1);
+	assert_non_null(strstr(err, "a public key cannot verify"));
+	assert_int_equal(verify(DATA, REGO, NULL, " \n{\"keys\":[]}", err), -1);
+	assert_non_null(strstr(err, "a public key cannot verify"));
 	(void)state;
 }
 
