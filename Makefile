@@ -15,7 +15,7 @@ BUILD    ?= $(if $(FUZZ),build-fuzz,$(if $(SAN),build-san,build))
 PREFIX   ?= /usr/local
 WERROR   ?= $(if $(CI),1,)
 AR       ?= ar
-PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libcurl libsecret-1 zlib libzstd
+PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libcurl libsecret-1 zlib libzstd libhs
 
 ifneq ($(FUZZ),)
 CC       := clang
@@ -101,10 +101,13 @@ $(BUILD)/countersign: $(BUILD)/obj/broker/countersign.o $(ARCHIVES)
 
 # The auditor's binary: only ledger/, no network code; static where the system
 # has static libraries (Debian has, Fedora and Arch have not).
-VERIFY_LIBS := -lsodium -lcrypto -ljansson -lz -lzstd -ldl
-STATIC   := $(if $(SANITIZE),,$(shell echo 'int main(void){return 0;}' | $(CC) -static-pie -x c - -o /dev/null $(VERIFY_LIBS) 2>/dev/null && echo -static-pie))
+# The pattern library is written in C++: a static program needs its runtime,
+# which a shared library brings along.
+VERIFY_LIBS := -lsodium -lcrypto -ljansson -lz -lzstd -lhs -ldl
+VERIFY_STATIC_LIBS := $(VERIFY_LIBS) -lstdc++ -lm
+STATIC   := $(if $(SANITIZE),,$(shell echo 'int main(void){return 0;}' | $(CC) -static-pie -x c - -o /dev/null $(VERIFY_STATIC_LIBS) 2>/dev/null && echo -static-pie))
 $(BUILD)/countersign-verify: $(BUILD)/obj/ledger/countersign-verify.o $(BUILD)/libledger.a
-	$(CC) $(LINKFLAGS) $(if $(STATIC),$(STATIC) $(HARDEN_L) -pthread,$(LDFLAGS)) -o $@ $^ $(VERIFY_LIBS)
+	$(CC) $(LINKFLAGS) $(if $(STATIC),$(STATIC) $(HARDEN_L) -pthread,$(LDFLAGS)) -o $@ $^ $(if $(STATIC),$(VERIFY_STATIC_LIBS),$(VERIFY_LIBS))
 
 include tests/tests.mk
 

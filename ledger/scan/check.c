@@ -307,6 +307,24 @@ scan_check(enum scan_check check, const uint8_t *token, size_t len,
 	return memcmp(sum, token + s.sum_at, s.sum_len) == 0 ? SCAN_RIGHT : SCAN_WRONG;
 }
 
+bool
+scan_check_place(enum scan_check check, size_t len, size_t prefix_len,
+    size_t *at, size_t *sum_len)
+{
+	struct span s;
+
+	if (check == SCAN_BECH32 && len >= 6) {
+		*at = len - 6;
+		*sum_len = 6;
+		return true;
+	}
+	if (!span_of(check, len, prefix_len, &s))
+		return false;
+	*at = s.sum_at;
+	*sum_len = s.sum_len;
+	return true;
+}
+
 void
 scan_check_fix(enum scan_check check, uint8_t *token, size_t len,
     size_t prefix_len)

@@ -16,6 +16,10 @@ enum scan_outcome {
 enum scan_outcome scan_check(enum scan_check check, const uint8_t *token,
     size_t len, size_t prefix_len, size_t rest_len);
 
+/* Where the checksum's own characters stand; false where there is none. */
+bool scan_check_place(enum scan_check check, size_t len, size_t prefix_len,
+    size_t *at, size_t *sum_len);
+
 /* Write the right checksum into a token of that shape; what is no checksum
  * changes nothing. */
 void scan_check_fix(enum scan_check check, uint8_t *token, size_t len,

@@ -1,5 +1,4 @@
 #include <assert.h>
-#include <ctype.h>
 #include <pthread.h>
 #include <string.h>
 #include <strings.h>
@@ -7,231 +6,38 @@
 #include <sodium.h>
 
 #include "ledger/scan/check.h"
-#include "ledger/scan/table.h"
+#include "ledger/scan/formats_impl.h"
 
 #define FORMATS_MAX 160
 #define ANCHORS_MAX 256
-#define ENTRIES_MAX 1024	/* anchors, once for each pair of first bytes */
-#define PIECES_MAX 48
 
-/* A set of bytes, and how often one of them may stand there. */
-struct piece {
-	uint64_t set[4];
-	uint16_t min, max;
-};
-
-struct pattern {
-	struct piece piece[PIECES_MAX];
-	unsigned count;
-};
-
-struct anchor {
-	const char *text;
-	uint8_t len;
-	uint8_t format;
-};
-
-/*
- * The compiled table.  A pair of bytes that begins no anchor is passed over
- * with one look into a bitmap of 8 KB; of the others, `entry` lists the
- * anchors, sorted by pair.
- */
 static struct {
-	struct pattern before[FORMATS_MAX], after[FORMATS_MAX];
-	struct anchor anchor[ANCHORS_MAX];
+	struct scan_pattern before[FORMATS_MAX], after[FORMATS_MAX];
+	struct scan_anchor anchor[ANCHORS_MAX];
 	unsigned anchors;
-	uint64_t pair[65536 / 64];
-	struct { uint16_t pair, anchor; } entry[ENTRIES_MAX];
-	unsigned entries;
-	uint16_t first[65536];	/* first entry of a pair that has some */
 } db;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static bool
-in_set(const uint64_t set[4], uint8_t byte)
-{
-	return (set[byte >> 6] >> (byte & 63) & 1) != 0;
-}
-
-static void
-set_add(uint64_t set[4], uint8_t byte)
-{
-	set[byte >> 6] |= UINT64_C(1) << (byte & 63);
-}
-
-static bool
-is_word(uint8_t byte)
-{
-	return isalnum(byte) || byte == '_';
-}
-
 /* ---- compiling the table ---- */
-
-static void
-add_shorthand(uint64_t set[4], char what)
-{
-	static const char space[] = " \t\r\n\f\v";
-	int c;
-
-	switch (what) {
-	case 'w':
-		for (c = 0; c < 256; c++)
-			if (is_word((uint8_t)c))
-				set_add(set, (uint8_t)c);
-		break;
-	case 's':
-		for (c = 0; space[c] != '\0'; c++)
-			set_add(set, (uint8_t)space[c]);
-		break;
-	case 'n':
-		set_add(set, '\n');
-		break;
-	case 'r':
-		set_add(set, '\r');
-		break;
-	default:
-		set_add(set, (uint8_t)what);
-	}
-}
-
-/* "[...]" at p; returns what follows it. */
-static const char *
-compile_class(const char *p, uint64_t set[4])
-{
-	bool negated = *++p == '^';
-	int c;
-
-	for (p += negated; *p != ']'; p++) {
-		assert(*p != '\0');
-		if (*p == '\\') {
-			add_shorthand(set, *++p);
-		} else if (p[1] == '-' && p[2] != ']') {
-			for (c = (uint8_t)p[0]; c <= (uint8_t)p[2]; c++)
-				set_add(set, (uint8_t)c);
-			p += 2;
-		} else {
-			set_add(set, (uint8_t)*p);
-		}
-	}
-	for (c = 0; negated && c < 4; c++)
-		set[c] = ~set[c];
-	return p + 1;
-}
-
-static const char *
-compile_number(const char *p, uint16_t *out)
-{
-	for (*out = 0; isdigit((uint8_t)*p); p++)
-		*out = (uint16_t)(*out * 10 + (*p - '0'));
-	return p;
-}
-
-/* A repetition, if one is there. */
-static const char *
-compile_repeat(const char *p, struct piece *piece)
-{
-	piece->min = piece->max = 1;
-	if (*p == '?' || *p == '*') {
-		piece->min = 0;
-		piece->max = *p == '?' ? 1 : SCAN_REPEAT_MAX;
-		return p + 1;
-	}
-	if (*p != '{')
-		return p;
-	p = compile_number(p + 1, &piece->min);
-	piece->max = piece->min;
-	if (*p == ',') {
-		p = compile_number(p + 1, &piece->max);
-		if (piece->max == 0)
-			piece->max = SCAN_REPEAT_MAX;
-	}
-	assert(*p == '}' && piece->min <= piece->max);
-	return p + 1;
-}
-
-static void
-fold(uint64_t set[4])
-{
-	int c;
-
-	for (c = 'a'; c <= 'z'; c++) {
-		if (in_set(set, (uint8_t)c))
-			set_add(set, (uint8_t)toupper(c));
-		else if (in_set(set, (uint8_t)toupper(c)))
-			set_add(set, (uint8_t)c);
-	}
-}
-
-static void
-compile_pattern(const char *p, bool folded, struct pattern *out)
-{
-	struct piece *piece;
-
-	while (*p != '\0') {
-		assert(out->count < PIECES_MAX);
-		piece = &out->piece[out->count++];
-		if (*p == '[')
-			p = compile_class(p, piece->set);
-		else if (*p == '\\')
-			add_shorthand(piece->set, *++p), p++;
-		else
-			set_add(piece->set, (uint8_t)*p++);
-		if (folded)
-			fold(piece->set);
-		p = compile_repeat(p, piece);
-	}
-}
-
-static void
-add_entry(unsigned pair, unsigned anchor)
-{
-	unsigned i;
-
-	assert(db.entries < ENTRIES_MAX);
-	for (i = db.entries++; i > 0 && db.entry[i - 1].pair > pair; i--)
-		db.entry[i] = db.entry[i - 1];
-	db.entry[i].pair = (uint16_t)pair;
-	db.entry[i].anchor = (uint16_t)anchor;
-	db.pair[pair / 64] |= UINT64_C(1) << pair % 64;
-}
-
-/* Every pair of bytes that the anchor may begin with. */
-static void
-add_pairs(unsigned index)
-{
-	const struct anchor *a = &db.anchor[index];
-	const struct pattern *after = &db.after[a->format];
-	bool folded = (scan_table[a->format].flags & F_FOLD) != 0;
-	int c, d;
-
-	for (c = 0; c < 256; c++) {
-		if (c != a->text[0] && !(folded && tolower(c) == a->text[0]))
-			continue;
-		for (d = 0; d < 256; d++) {
-			if (a->len == 1 ? in_set(after->piece[0].set, (uint8_t)d) :
-			    d == a->text[1] || (folded && tolower(d) == a->text[1]))
-				add_entry((unsigned)c << 8 | (unsigned)d, index);
-		}
-	}
-}
 
 /* Anchors are separated by one space; a last one may end in a space. */
 static void
 compile_anchors(unsigned format)
 {
 	const char *p = scan_table[format].anchors, *end;
-	struct anchor *a;
+	struct scan_anchor *a;
 
 	while (*p != '\0') {
 		end = strchr(p, ' ');
 		if (end == NULL || end[1] == '\0')
 			end = p + strlen(p);
 		assert(db.anchors < ANCHORS_MAX && end > p);
-		a = &db.anchor[db.anchors];
+		a = &db.anchor[db.anchors++];
 		a->text = p;
-		a->len = (uint8_t)(end - p);
-		a->format = (uint8_t)format;
-		add_pairs(db.anchors++);
+		a->len = (unsigned)(end - p);
+		a->format = &scan_table[format];
+		a->before = &db.before[format];
+		a->after = &db.after[format];
 		p = *end == ' ' ? end + 1 : end;
 	}
 }
@@ -243,118 +49,39 @@ compile(void)
 
 	assert(scan_table_count <= FORMATS_MAX);
 	for (i = 0; i < scan_table_count; i++) {
-		compile_pattern(scan_table[i].before,
+		scan_pattern_compile(scan_table[i].before,
 		    (scan_table[i].flags & F_FOLD) != 0, &db.before[i]);
-		compile_pattern(scan_table[i].after, false, &db.after[i]);
+		scan_pattern_compile(scan_table[i].after, false, &db.after[i]);
 		compile_anchors(i);
 	}
-	for (i = db.entries; i-- > 0;)
-		db.first[db.entry[i].pair] = (uint16_t)i;
+}
+
+unsigned
+scan_anchors_count(void)
+{
+	pthread_once(&once, compile);
+	return db.anchors;
+}
+
+const struct scan_anchor *
+scan_anchor(unsigned index)
+{
+	pthread_once(&once, compile);
+	assert(index < db.anchors);
+	return &db.anchor[index];
 }
 
 /* ---- matching ---- */
 
-struct text {
-	const uint8_t *p;
-	size_t len;
-	unsigned flags;		/* what must hold at the end of the match */
-	uint16_t *taken;	/* where not NULL: bytes that each piece took */
-};
-
-/* A letter that ends an escape is part of the escape, not of a word. */
-static bool
-word_start(const uint8_t *p, size_t at)
-{
-	if (at == 0 || !is_word(p[at - 1]))
-		return true;
-	if (at >= 2 && p[at - 2] == '\\' && strchr("nrtbf", p[at - 1]) != NULL)
-		return true;
-	if (at >= 3 && p[at - 3] == '%' && isxdigit(p[at - 2]) && isxdigit(p[at - 1]))
-		return true;
-	return at >= 6 && p[at - 6] == '\\' && p[at - 5] == 'u' &&
-	    isxdigit(p[at - 4]) && isxdigit(p[at - 3]) && isxdigit(p[at - 2]) &&
-	    isxdigit(p[at - 1]);
-}
-
-static bool
-ends_well(const struct text *text, size_t at)
-{
-	uint8_t next;
-
-	if (at >= text->len)
-		return true;
-	next = text->p[at];
-	if ((text->flags & F_WORD_END) != 0 && is_word(next) &&
-	    is_word(text->p[at - 1]))
-		return false;
-	return (text->flags & F_TOKEN_END) == 0 ||
-	    !(isalnum(next) || next == '+' || next == '/' || next == '=');
-}
-
-/* Greedy, stepping back where the rest does not fit.  Patterns are short and
- * their repetitions bounded, and so is the depth.  The end, or -1. */
-static ptrdiff_t
-forward(const struct pattern *pattern, unsigned i, const struct text *text,
+bool
+scan_anchor_at(const struct scan_anchor *a, const uint8_t *p, size_t len,
     size_t at)
 {
-	const struct piece *piece = &pattern->piece[i];
-	ptrdiff_t end;
-	size_t run = 0;
-
-	if (i == pattern->count)
-		return ends_well(text, at) ? (ptrdiff_t)at : -1;
-	while (run < piece->max && at + run < text->len &&
-	    in_set(piece->set, text->p[at + run]))
-		run++;
-	for (; run >= piece->min; run--) {
-		end = forward(pattern, i + 1, text, at + run);
-		if (end >= 0) {
-			if (text->taken != NULL)
-				text->taken[i] = (uint16_t)run;
-			return end;
-		}
-		if (run == 0)
-			break;
-	}
-	return -1;
-}
-
-/* The same to the left, from the last piece to the first.  The start, or -1. */
-static ptrdiff_t
-backward(const struct pattern *pattern, unsigned i, const struct text *text,
-    size_t at)
-{
-	const struct piece *piece;
-	ptrdiff_t start;
-	size_t run = 0;
-
-	if (i == 0)
-		return (text->flags & F_WORD_START) == 0 || word_start(text->p, at) ?
-		    (ptrdiff_t)at : -1;
-	piece = &pattern->piece[i - 1];
-	while (run < piece->max && run < at && in_set(piece->set, text->p[at - run - 1]))
-		run++;
-	for (; run >= piece->min; run--) {
-		start = backward(pattern, i - 1, text, at - run);
-		if (start >= 0) {
-			if (text->taken != NULL)
-				text->taken[i - 1] = (uint16_t)run;
-			return start;
-		}
-		if (run == 0)
-			break;
-	}
-	return -1;
-}
-
-static bool
-anchor_at(const struct anchor *a, const uint8_t *p, size_t len)
-{
-	if (a->len > len)
+	if (at > len || a->len > len - at)
 		return false;
-	if ((scan_table[a->format].flags & F_FOLD) != 0)
-		return strncasecmp((const char *)p, a->text, a->len) == 0;
-	return memcmp(p, a->text, a->len) == 0;
+	if ((a->format->flags & F_FOLD) != 0)
+		return strncasecmp((const char *)p + at, a->text, a->len) == 0;
+	return memcmp(p + at, a->text, a->len) == 0;
 }
 
 /* What the checks make of a match; false where it is none. */
@@ -386,20 +113,20 @@ weigh(const struct scan_format *f, const uint8_t *text, size_t len,
 	return true;
 }
 
-static bool
-match_anchor(const struct anchor *a, const uint8_t *p, size_t len, size_t at,
-    struct scan_match *out)
+bool
+scan_anchor_match(const struct scan_anchor *a, const uint8_t *p, size_t len,
+    const struct scan_map *map, size_t at, struct scan_match *out)
 {
-	const struct scan_format *f = &scan_table[a->format];
-	struct text text = { p, len, f->flags, NULL };
+	const struct scan_format *f = a->format;
+	struct scan_text text = { p, len, f->flags, map, NULL };
 	ptrdiff_t start, end;
 
-	if (!anchor_at(a, p + at, len - at))
+	if (!scan_anchor_at(a, p, len, at))
 		return false;
-	start = backward(&db.before[a->format], db.before[a->format].count, &text, at);
+	start = scan_pattern_backward(a->before, &text, at);
 	if (start < 0)
 		return false;
-	end = forward(&db.after[a->format], 0, &text, at + a->len);
+	end = scan_pattern_forward(a->after, &text, at + a->len);
 	if (end < 0)
 		return false;
 	out->format = f;
@@ -412,76 +139,27 @@ match_anchor(const struct anchor *a, const uint8_t *p, size_t len, size_t at,
 	return weigh(f, p, len, out);
 }
 
-/* The best match among the anchors that begin with this pair: the longest,
- * and of equals the one whose checks say more. */
-static bool
-match_pair(unsigned pair, const uint8_t *text, size_t len, size_t at,
-    size_t floor, struct scan_match *out)
-{
-	struct scan_match m;
-	bool found = false;
-	unsigned i;
-
-	for (i = db.first[pair]; i < db.entries && db.entry[i].pair == pair; i++) {
-		if (!match_anchor(&db.anchor[db.entry[i].anchor], text, len, at, &m) ||
-		    m.start < floor)
-			continue;
-		if (!found || m.len > out->len ||
-		    (m.len == out->len && m.confidence > out->confidence))
-			*out = m;
-		found = true;
-	}
-	return found;
-}
-
-bool
-scan_formats_next(const uint8_t *text, size_t len, size_t *at,
-    struct scan_match *out)
-{
-	size_t i, floor = *at, end = len;
-	struct scan_match m;
-	bool found = false;
-	unsigned pair;
-
-	pthread_once(&once, compile);
-	for (i = *at; i + 1 < end; i++) {
-		pair = (unsigned)text[i] << 8 | text[i + 1];
-		if ((db.pair[pair / 64] >> pair % 64 & 1) == 0 ||
-		    !match_pair(pair, text, len, i, floor, &m))
-			continue;
-		/* "token = ghp_..." is that token, not an assignment */
-		if (found && (m.format->flags & F_WRAP) != 0)
-			continue;
-		found = true;
-		*out = m;
-		end = m.start + m.len;
-		if ((m.format->flags & F_WRAP) == 0)
-			break;
-	}
-	*at = end;
-	return found;
-}
-
 /* ---- whole values ---- */
 
 /* The anchor that makes all of value one token. */
-static const struct anchor *
+static const struct scan_anchor *
 whole(const uint8_t *value, size_t len, struct scan_match *out, size_t *anchor_at)
 {
-	const struct anchor *a, *best = NULL;
+	const struct scan_anchor *a, *best = NULL;
 	struct scan_match m;
 	size_t at;
 	unsigned i;
 
-	for (i = 0; i < db.anchors; i++) {
+	for (i = 0; i < scan_anchors_count(); i++) {
 		a = &db.anchor[i];
-		if ((scan_table[a->format].flags & F_FOLD) != 0)
+		if ((a->format->flags & F_FOLD) != 0)
 			continue;
 		for (at = 0; at + a->len <= len && at <= 64; at++) {
-			if (at > 0 && db.before[a->format].count == 0)
+			if (at > 0 && a->before->count == 0)
 				break;
-			if (!match_anchor(a, value, len, at, &m) || m.start != 0 ||
-			    m.len != len || (best != NULL && m.confidence <= out->confidence))
+			if (!scan_anchor_match(a, value, len, NULL, at, &m) ||
+			    m.start != 0 || m.len != len ||
+			    (best != NULL && m.confidence <= out->confidence))
 				continue;
 			best = a;
 			*out = m;
@@ -496,7 +174,6 @@ scan_formats_match(const char *value, size_t len, struct scan_match *out)
 {
 	size_t at;
 
-	pthread_once(&once, compile);
 	return whole((const uint8_t *)value, len, out, &at) != NULL;
 }
 
@@ -509,13 +186,13 @@ draw(const uint64_t set[4], char byte)
 	int c;
 
 	for (c = 0x21; c < 0x7f; c++)
-		if (in_set(set, (uint8_t)c))
+		if (scan_set_has(set, (uint8_t)c))
 			member[n++] = (uint8_t)c;
 	return n > 1 ? (char)member[randombytes_uniform(n)] : byte;
 }
 
 static size_t
-draw_pieces(const struct pattern *pattern, const uint16_t *taken,
+draw_pieces(const struct scan_pattern *pattern, const uint16_t *taken,
     const char *value, char *out, size_t at)
 {
 	unsigned i, k;
@@ -529,27 +206,96 @@ draw_pieces(const struct pattern *pattern, const uint16_t *taken,
 int
 scan_formats_dummy(const char *value, size_t len, char *out)
 {
-	uint16_t before[PIECES_MAX] = { 0 }, after[PIECES_MAX] = { 0 };
-	const struct anchor *a;
-	struct text text = { (const uint8_t *)value, len, 0, NULL };
+	uint16_t before[SCAN_PIECES_MAX] = { 0 }, after[SCAN_PIECES_MAX] = { 0 };
+	const struct scan_anchor *a;
+	struct scan_text text = { (const uint8_t *)value, len, 0, NULL, NULL };
 	struct scan_match m;
 	size_t at;
 
-	pthread_once(&once, compile);
 	if ((a = whole((const uint8_t *)value, len, &m, &at)) == NULL)
 		return -1;
 	text.flags = m.format->flags;
 	text.taken = before;
-	if (backward(&db.before[a->format], db.before[a->format].count, &text, at) != 0)
+	if (scan_pattern_backward(a->before, &text, at) != 0)
 		return -1;
 	text.taken = after;
-	if (forward(&db.after[a->format], 0, &text, at + a->len) != (ptrdiff_t)len)
+	if (scan_pattern_forward(a->after, &text, at + a->len) != (ptrdiff_t)len)
 		return -1;
 	memcpy(out, value, len);
-	at = draw_pieces(&db.before[a->format], before, value, out, 0);
-	at = draw_pieces(&db.after[a->format], after, value, out, at + a->len);
+	at = draw_pieces(a->before, before, value, out, 0);
+	at = draw_pieces(a->after, after, value, out, at + a->len);
 	scan_check_fix(m.format->check, (uint8_t *)out, len, m.prefix_len);
 	return at == len ? 0 : -1;
+}
+
+/* log2 of a set's size in tenths, rounded down. */
+static uint8_t
+tenths_of(const uint64_t set[4])
+{
+	static const uint8_t least[] = { 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 26, 32,
+	    36, 52, 62, 64 };
+	static const uint8_t bits[] = { 10, 15, 20, 23, 25, 28, 30, 31, 33, 35, 38, 40,
+	    47, 50, 51, 57, 59, 60 };
+	unsigned n, i;
+	uint8_t result = 0;
+
+	n = (unsigned)(__builtin_popcountll(set[0]) + __builtin_popcountll(set[1]) +
+	    __builtin_popcountll(set[2]) + __builtin_popcountll(set[3]));
+	for (i = 0; i < sizeof(least); i++)
+		if (n >= least[i])
+			result = bits[i];
+	return result;
+}
+
+static size_t
+hidden_pieces(const struct scan_pattern *pattern, const uint16_t *taken,
+    uint8_t *tenths, size_t at)
+{
+	unsigned i, k;
+
+	for (i = 0; i < pattern->count; i++)
+		for (k = 0; k < taken[i]; k++)
+			tenths[at++] = tenths_of(pattern->piece[i].set);
+	return at;
+}
+
+/* What a token encodes (claims, a location) can be guessed; its signature not. */
+static size_t
+guessable(const char *value, size_t len)
+{
+	while (len > 0 && value[len - 1] != '.' && value[len - 1] != '_')
+		len--;
+	return len;
+}
+
+bool
+scan_formats_hidden(const char *value, size_t len, uint8_t *tenths)
+{
+	uint16_t before[SCAN_PIECES_MAX] = { 0 }, after[SCAN_PIECES_MAX] = { 0 };
+	struct scan_text text = { (const uint8_t *)value, len, 0, NULL, NULL };
+	const struct scan_anchor *a;
+	struct scan_match m;
+	size_t at, sum_at, sum_len;
+
+	if ((a = whole((const uint8_t *)value, len, &m, &at)) == NULL)
+		return false;
+	text.flags = m.format->flags;
+	text.taken = before;
+	if (scan_pattern_backward(a->before, &text, at) != 0)
+		return false;
+	text.taken = after;
+	if (scan_pattern_forward(a->after, &text, at + a->len) != (ptrdiff_t)len)
+		return false;
+	memset(tenths, 0, len);
+	hidden_pieces(a->before, before, tenths, 0);
+	hidden_pieces(a->after, after, tenths, at + a->len);
+	if (scan_check_place(m.format->check, len, m.prefix_len, &sum_at, &sum_len))
+		memset(tenths + sum_at, 0, sum_len);
+	if ((m.format->flags & F_STRUCTURED) != 0) {
+		at = guessable(value, len);
+		memset(tenths, 0, at == 0 ? len : at);
+	}
+	return true;
 }
 
 unsigned

@@ -1,6 +1,6 @@
 /*
  * The token formats that can be told by their looks: prefix, alphabet, length,
- * checksum.  The scanner uses them to find secrets that should not be there;
+ * checksum.  The scanner (engine.h) uses them to find secrets that should not be there;
  * the gate uses them to recognise a token among environment values and to make
  * a dummy with the same shape.
  *
@@ -49,7 +49,7 @@ struct scan_format;		/* one row of the table */
 
 struct scan_match {
 	const struct scan_format *format;
-	size_t start, len;	/* in the text that was searched */
+	size_t start, len;	/* in the text */
 	size_t prefix_len;	/* bytes from start to the body's first */
 	enum scan_confidence confidence;
 	bool identifier;	/* names an account, opens nothing by itself */
@@ -61,14 +61,6 @@ const char *scan_format_provider(const struct scan_format *format); /* "GitHub" 
 const char *scan_format_kind(const struct scan_format *format);
 /* The check of the format: a checksum where it is below SCAN_CHECKSUMS. */
 enum scan_check scan_format_check(const struct scan_format *format);
-
-/*
- * The first match that starts at or after *at (the longest of those found at
- * one anchor); *at moves behind it.  False where there is none, and *at is len.
- * Call it with *at = 0 at first, with the same text until it returns false.
- */
-bool scan_formats_next(const uint8_t *text, size_t len, size_t *at,
-    struct scan_match *out);
 
 /*
  * Whether the whole value is one token of a known format; context formats
@@ -83,5 +75,13 @@ bool scan_formats_match(const char *value, size_t len, struct scan_match *out);
  * 0, or -1 where the value is no match.  Call sodium_init() before.
  */
 int scan_formats_dummy(const char *value, size_t len, char *out);
+
+/*
+ * How many tenths of a bit each byte of value hides from one who knows its
+ * format: nothing where the format fixes it, where it is a checksum of the
+ * rest, or where it encodes what can be guessed.  tenths gets len numbers.
+ * false where value is no whole token of a known format.
+ */
+bool scan_formats_hidden(const char *value, size_t len, uint8_t *tenths);
 
 #endif

@@ -1,12 +1,11 @@
 /*
  * Looks for secrets in files where none should be: by the token formats of
- * formats.h, and by known secrets in every form in which they are likely
- * to stand there: raw, base64 (three alignments), base64url, hexadecimal in
- * either case, percent-encoded, JSON-escaped.
+ * formats.h, by known secrets, and by tags of secrets that the one who scans
+ * does not know; in the text as it stands and in what it encodes (stream.h).
  *
- * What cannot be read or decoded makes the scan incomplete, never clean; and a
- * canary that is built in must be found, or the scan says nothing at all.
- * Findings tell where and what kind, and never the value.
+ * What cannot be read, decoded or unpacked makes the scan incomplete, never
+ * clean; and a canary that is built in must be found, or the scan says nothing
+ * at all.  Findings tell where and what kind, and never the value.
  *
  * A placeholder looks exactly like a token, so one that stands in a scanned
  * file is a finding: nothing in a bundle needs one.
@@ -19,9 +18,12 @@
 #include <stdint.h>
 
 #include "ledger/scan/formats.h"
+#include "ledger/scan/tags.h"
 
 #define SCAN_FINDINGS_MAX 100	/* kept; all are counted */
 #define SCAN_SECRET_MIN 8	/* shorter secrets are too plain to be looked for */
+#define SCAN_MARK_LEN 8		/* bytes of a finding's mark in a baseline */
+#define SCAN_BASELINE_KEY_LEN 32
 
 enum scan_verdict {
 	SCAN_CLEAN,
@@ -31,12 +33,15 @@ enum scan_verdict {
 
 struct scan_finding {
 	char path[256];
-	uint64_t offset, line;	/* line from 1 */
-	uint64_t len;
-	char what[96];		/* format's or secret's name: never a value */
-	const char *form;	/* "raw", "base64", ... */
+	uint64_t offset, line;	/* in the innermost packed stream, or the file; line from 1 */
+	uint64_t len;		/* as it stands there, encoded */
+	char what[96];		/* format's or secret's name, or tag's id: never a value */
+	char form[96];		/* "raw", or how it was encoded: "gzip > base64" */
 	enum scan_confidence confidence;
-	bool known;		/* a secret that was given, not a format */
+	bool known;		/* a secret that was given or tagged, not a format */
+	bool advisory;		/* does not turn the verdict */
+	bool baseline;		/* was accepted before: neither does this */
+	uint8_t mark[SCAN_MARK_LEN];	/* keyed; zeros where no key was set */
 };
 
 struct scan_result {
@@ -45,9 +50,13 @@ struct scan_result {
 	unsigned findings;
 	uint64_t finding_count;		/* all that make it FOUND */
 	uint64_t advisory_count;	/* low confidence, and identifiers */
+	uint64_t baseline_count;	/* accepted before */
 	uint64_t files, bytes;
+	uint64_t links;			/* not followed (trees only) */
 	unsigned secrets;		/* known secrets that were looked for */
 	unsigned short_secrets;		/* given, but too short */
+	unsigned tags;			/* with padding */
+	uint64_t incomplete_count;
 	char incomplete[256];		/* the first reason, or "" */
 };
 
@@ -63,12 +72,35 @@ void scanner_free(struct scanner *scanner);
 int scanner_add_secret(struct scanner *scanner, const char *name,
     const uint8_t *value, size_t len);
 
+/* Look for these too.  They must outlive the scanner. */
+void scanner_set_tags(struct scanner *scanner, const struct scan_tags *tags);
+
+/* What scanner_scan calls: a finding (also those beyond what the result
+ * keeps), and now and then how far it is.  Either may be NULL. */
+void scanner_set_calls(struct scanner *scanner,
+    void (*finding)(void *context, const struct scan_finding *finding),
+    void (*progress)(void *context, const struct scan_result *so_far),
+    void *context);
+
+/* Give findings marks under this key; `accepted` says which are in a baseline. */
+void scanner_set_baseline(struct scanner *scanner,
+    const uint8_t key[SCAN_BASELINE_KEY_LEN],
+    bool (*accepted)(void *context, const uint8_t mark[SCAN_MARK_LEN]),
+    void *context);
+
+/* Any tree of files, not a bundle of evidence: links are not followed and
+ * special files passed over, both without further ado. */
+void scanner_set_trees(struct scanner *scanner);
+
 /*
- * Scan a file or all files below a directory.  Adds to *result, which the
- * caller has set to zero before the first call.  0, or -1 with a message where
- * the path cannot be opened or the canary was not found.
+ * Scan a file or all files below a directory; or what can be read from a
+ * descriptor.  Adds to *result, which the caller has set to zero before the
+ * first call.  0, or -1 with a message where the path cannot be opened or a
+ * canary was not found.
  */
 int scanner_scan(struct scanner *scanner, const char *path,
+    struct scan_result *result, char *err, size_t err_len);
+int scanner_scan_fd(struct scanner *scanner, int fd, const char *name,
     struct scan_result *result, char *err, size_t err_len);
 
 #endif

@@ -25,7 +25,8 @@ enum {
 	F_FOLD = 8,		/* anchor and `before` in any case */
 	F_CONTEXT = 16,		/* told by the words around it: low confidence */
 	F_IDENTIFIER = 32,	/* names an account, opens nothing by itself */
-	F_WRAP = 64		/* may hold a token of another format, which then counts */
+	F_WRAP = 64,		/* may hold a token of another format, which then counts */
+	F_STRUCTURED = 128	/* all but what follows the last '.' or '_' can be guessed */
 };
 
 struct scan_format {

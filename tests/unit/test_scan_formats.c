@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
+#include "ledger/scan/engine.h"
 #include "ledger/scan/formats.h"
 
 #define GHP "ghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9"
@@ -44,18 +45,39 @@ static const struct { const char *id, *token; } plain[] = {
 	    "Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf_-LAA" },
 };
 
+static struct scan_engine *engine;
+static struct scan_hits hits;
+
 static int
 setup(void **state)
 {
-	return sodium_init() < 0;
+	char err[200];
+
+	return sodium_init() < 0 || (engine = scan_engine_new(err, sizeof(err))) == NULL;
+}
+
+static int
+teardown(void **state)
+{
+	scan_engine_free(engine);
+	scan_hits_free(&hits);
+	return 0;
+}
+
+/* The n-th match of a text. */
+static bool
+nth(const void *text, size_t len, size_t n, struct scan_match *m)
+{
+	assert_int_equal(scan_engine_run(engine, text, len, NULL, &hits), 0);
+	if (n < hits.n)
+		*m = hits.hit[n].match;
+	return n < hits.n;
 }
 
 static bool
 first(const char *text, struct scan_match *m)
 {
-	size_t at = 0;
-
-	return scan_formats_next((const uint8_t *)text, strlen(text), &at, m);
+	return nth(text, strlen(text), 0, m);
 }
 
 static void
@@ -178,12 +200,11 @@ several(void **state)
 {
 	static const char text[] = GHP "," GHP "\n" GHP;
 	struct scan_match m;
-	size_t at = 0, n = 0;
+	size_t n = 0;
 
-	while (scan_formats_next((const uint8_t *)text, sizeof(text) - 1, &at, &m))
+	while (nth(text, sizeof(text) - 1, n, &m))
 		assert_int_equal(m.start, 41 * n++);
 	assert_int_equal(n, 3);
-	assert_int_equal(at, sizeof(text) - 1);
 }
 
 /* A dummy is of the same format, passes its checksum, and is another one. */
@@ -222,19 +243,21 @@ hostile_text(void **state)
 	static const char *unit[] = { "token", "AKIA", "eyJ", "-----BEGIN ", "ghs_1_", "pypi-AgEIcHlwaS5vcmc",
 	    "://a:", "M.", ".", "sk-proj-T3BlbkFJ", "\xff", "SG.", "glpat-" };
 	static uint8_t text[200000];
-	struct scan_match m;
-	size_t i, k, n, at;
+	size_t i, k, n;
 
 	for (i = 0; i < sizeof(unit) / sizeof(unit[0]); i++) {
 		n = strlen(unit[i]);
 		for (k = 0; k < sizeof(text); k++)
 			text[k] = (uint8_t)unit[i][k % n];
-		for (at = 0; scan_formats_next(text, sizeof(text), &at, &m);)
-			assert_true(m.start + m.len <= sizeof(text) && m.len > 0);
+		assert_int_equal(scan_engine_run(engine, text, sizeof(text), NULL, &hits), 0);
+		for (k = 0; k < hits.n; k++)
+			assert_true(hits.hit[k].match.len > 0 && hits.hit[k].match.start +
+			    hits.hit[k].match.len <= sizeof(text));
 	}
-	for (i = 0; i < 64; i++)
-		for (at = 0; scan_formats_next((const uint8_t *)GHP, i < 40 ? i : 40, &at, &m);)
-			assert_true(i >= 40);
+	for (i = 0; i <= 40; i++) {
+		assert_int_equal(scan_engine_run(engine, (const uint8_t *)GHP, i, NULL, &hits), 0);
+		assert_int_equal(hits.n, i == 40);
+	}
 }
 
 int
@@ -251,5 +274,5 @@ main(void)
 		cmocka_unit_test(hostile_text),
 	};
 
-	return cmocka_run_group_tests(tests, setup, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }

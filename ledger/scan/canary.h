@@ -1,0 +1,12 @@
+/* The scanner's self-test.  Private to the scanner. */
+#ifndef LEDGER_SCAN_CANARY_H
+#define LEDGER_SCAN_CANARY_H
+
+#include "ledger/scan/stream.h"
+
+/* Whether a made-up token is found raw, in base64, escaped and in gzip, and the
+ * tags' fixture by the tags, if there are any.  A scanner that misses one is
+ * broken and must not say that anything is clean. */
+bool scan_canary_found(struct scan_worker *worker, bool tags);
+
+#endif

@@ -1,0 +1,306 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "ledger/scan/needles.h"
+#include "ledger/scan/scan.h"
+
+#define NEEDLES_MAX 8192
+
+/* One form of one known secret. */
+struct needle {
+	char *bytes;		/* sodium_malloc */
+	size_t len;
+	const char *form;
+	const char *name;	/* one of names */
+};
+
+struct scan_needles {
+	struct needle *needle;	/* sorted by the first two bytes once sealed */
+	size_t count;
+	char **names;		/* of each secret */
+	unsigned secrets, short_secrets;
+	bool sorted;
+	uint64_t pair[65536 / 64];
+	size_t first[65536];
+};
+
+struct scan_needles *
+scan_needles_new(void)
+{
+	struct scan_needles *needles = calloc(1, sizeof(*needles));
+
+	if (needles == NULL)
+		return NULL;
+	needles->needle = calloc(NEEDLES_MAX, sizeof(*needles->needle));
+	if (needles->needle != NULL)
+		return needles;
+	free(needles);
+	return NULL;
+}
+
+void
+scan_needles_free(struct scan_needles *needles)
+{
+	if (needles == NULL)
+		return;
+	while (needles->count > 0)
+		sodium_free(needles->needle[--needles->count].bytes);
+	while (needles->secrets > 0)
+		free(needles->names[--needles->secrets]);
+	free(needles->names);
+	free(needles->needle);
+	free(needles);
+}
+
+/* ---- forms ---- */
+
+static bool
+known_already(const struct scan_needles *needles, const char *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < needles->count; i++)
+		if (needles->needle[i].len == len &&
+		    sodium_memcmp(needles->needle[i].bytes, bytes, len) == 0)
+			return true;
+	return false;
+}
+
+static int
+add(struct scan_needles *needles, const char *name, const char *form,
+    const char *bytes, size_t len)
+{
+	struct needle *needle;
+
+	if (len < SCAN_SECRET_MIN || known_already(needles, bytes, len))
+		return 0;
+	if (needles->count == NEEDLES_MAX)
+		return -1;
+	needle = &needles->needle[needles->count];
+	if ((needle->bytes = sodium_malloc(len)) == NULL)
+		return -1;
+	memcpy(needle->bytes, bytes, len);
+	needle->len = len;
+	needle->form = form;
+	needle->name = name;
+	needles->count++;
+	return 0;
+}
+
+/*
+ * Base64 of the secret behind k other bytes: only the characters that depend
+ * on the secret alone, which are those that any surrounding text would show.
+ */
+static int
+add_base64(struct scan_needles *needles, const char *name, const uint8_t *value,
+    size_t len, char *plain, char *text, size_t cap, bool url)
+{
+	static const size_t front[3] = { 0, 2, 3 };
+	size_t k, end;
+
+	for (k = 0; k < 3; k++) {
+		memset(plain, 0, k);
+		memcpy(plain + k, value, len);
+		sodium_bin2base64(text, cap, (const uint8_t *)plain, k + len, url ?
+		    sodium_base64_VARIANT_URLSAFE : sodium_base64_VARIANT_ORIGINAL);
+		end = 8 * (k + len) / 6;
+		if (end > front[k] && add(needles, name, url ? "base64url" : "base64",
+		    text + front[k], end - front[k]) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static size_t
+percent(const uint8_t *value, size_t len, char *out, bool upper)
+{
+	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+	size_t i, n = 0;
+
+	for (i = 0; i < len; i++) {
+		if (isalnum(value[i]) || (value[i] != '\0' &&
+		    strchr("-._~", value[i]) != NULL)) {
+			out[n++] = (char)value[i];
+			continue;
+		}
+		out[n++] = '%';
+		out[n++] = digits[value[i] >> 4];
+		out[n++] = digits[value[i] & 15];
+	}
+	return n;
+}
+
+static size_t
+json_escape(const uint8_t *value, size_t len, char *out, bool slash)
+{
+	static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
+	const char *at;
+	size_t i, n = 0;
+
+	for (i = 0; i < len; i++) {
+		at = value[i] != '\0' ? strchr(from, value[i]) : NULL;
+		if (at != NULL || (slash && value[i] == '/')) {
+			out[n++] = '\\';
+			out[n++] = at != NULL ? to[at - from] : '/';
+		} else if (value[i] < 0x20) {
+			n += (size_t)sprintf(out + n, "\\u%04x", value[i]);
+		} else {
+			out[n++] = (char)value[i];
+		}
+	}
+	return n;
+}
+
+static int
+add_forms(struct scan_needles *needles, const char *name, const uint8_t *value,
+    size_t len, char *plain, char *text, size_t cap)
+{
+	size_t i;
+
+	if (add(needles, name, "raw", (const char *)value, len) != 0 ||
+	    add_base64(needles, name, value, len, plain, text, cap, false) != 0 ||
+	    add_base64(needles, name, value, len, plain, text, cap, true) != 0)
+		return -1;
+	sodium_bin2hex(text, cap, value, len);
+	if (add(needles, name, "hex", text, 2 * len) != 0)
+		return -1;
+	for (i = 0; i < 2 * len; i++)
+		text[i] = (char)toupper((unsigned char)text[i]);
+	if (add(needles, name, "hex", text, 2 * len) != 0 ||
+	    add(needles, name, "percent", text, percent(value, len, text, true)) != 0 ||
+	    add(needles, name, "percent", text, percent(value, len, text, false)) != 0 ||
+	    add(needles, name, "json", text, json_escape(value, len, text, false)) != 0)
+		return -1;
+	return add(needles, name, "json", text, json_escape(value, len, text, true));
+}
+
+/* A copy that lives as long as the needles: findings point to it. */
+static const char *
+keep_name(struct scan_needles *needles, const char *name)
+{
+	char **names = reallocarray(needles->names, needles->secrets + 1,
+	    sizeof(*names));
+
+	if (names == NULL)
+		return NULL;
+	needles->names = names;
+	if ((names[needles->secrets] = strdup(name)) == NULL)
+		return NULL;
+	return names[needles->secrets++];
+}
+
+int
+scan_needles_add(struct scan_needles *needles, const char *name,
+    const uint8_t *value, size_t len)
+{
+	size_t cap;
+	char *work;
+	int result;
+
+	if (len < SCAN_SECRET_MIN) {
+		needles->short_secrets++;
+		return 0;
+	}
+	if (len > 65536 || (name = keep_name(needles, name)) == NULL)
+		return -1;
+	cap = 6 * len + 16;
+	if ((work = sodium_malloc(2 * cap)) == NULL)
+		return -1;
+	result = add_forms(needles, name, value, len, work, work + cap, cap);
+	sodium_free(work);
+	needles->sorted = false;
+	return result;
+}
+
+static unsigned
+pair_of(const char *bytes)
+{
+	return (unsigned)(uint8_t)bytes[0] << 8 | (uint8_t)bytes[1];
+}
+
+static int
+by_pair(const void *a, const void *b)
+{
+	const struct needle *x = a, *y = b;
+
+	return (int)pair_of(x->bytes) - (int)pair_of(y->bytes);
+}
+
+static void
+seal(struct scan_needles *needles)
+{
+	unsigned pair;
+	size_t i;
+
+	if (needles->sorted)
+		return;
+	if (needles->count > 1)
+		qsort(needles->needle, needles->count, sizeof(*needles->needle), by_pair);
+	memset(needles->pair, 0, sizeof(needles->pair));
+	for (i = needles->count; i-- > 0;) {
+		pair = pair_of(needles->needle[i].bytes);
+		needles->pair[pair / 64] |= UINT64_C(1) << pair % 64;
+		needles->first[pair] = i;
+	}
+	needles->sorted = true;
+}
+
+/* ---- looking ---- */
+
+unsigned
+scan_needles_count(const struct scan_needles *needles)
+{
+	return needles->secrets;
+}
+
+unsigned
+scan_needles_short(const struct scan_needles *needles)
+{
+	return needles->short_secrets;
+}
+
+/* The longest of those that stand at p, which begin with this pair. */
+static const struct needle *
+standing(const struct scan_needles *needles, unsigned pair, const uint8_t *p,
+    size_t len)
+{
+	const struct needle *needle, *best = NULL;
+	size_t i;
+
+	for (i = needles->first[pair]; i < needles->count &&
+	    pair_of(needles->needle[i].bytes) == pair; i++) {
+		needle = &needles->needle[i];
+		if (needle->len <= len && (best == NULL || needle->len > best->len) &&
+		    memcmp(p, needle->bytes, needle->len) == 0)
+			best = needle;
+	}
+	return best;
+}
+
+void
+scan_needles_run(struct scan_needles *needles, const uint8_t *text,
+    size_t len, void (*found)(void *context, size_t at, size_t len,
+    const char *name, const char *form), void *context)
+{
+	const struct needle *needle;
+	unsigned pair;
+	size_t i;
+
+	seal(needles);
+	if (needles->count == 0)
+		return;
+	for (i = 0; i + 1 < len; i++) {
+		pair = (unsigned)text[i] << 8 | text[i + 1];
+		if ((needles->pair[pair / 64] >> pair % 64 & 1) == 0)
+			continue;
+		needle = standing(needles, pair, text + i, len - i);
+		if (needle == NULL)
+			continue;
+		found(context, i, needle->len, needle->name, needle->form);
+		i += needle->len - 1;
+	}
+}

@@ -1,0 +1,311 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <openssl/evp.h>
+#include <sodium.h>
+
+#include "ledger/scan/formats.h"
+#include "ledger/scan/tags.h"
+#include "ledger/scan/tags_impl.h"
+
+#define BITMAP_BITS 20
+#define BATCH 2048	/* windows hashed at once */
+#define BLOCK 16	/* of AES */
+
+struct scan_tags {
+	uint8_t key[SCAN_TAG_KEY_LEN];
+	uint8_t canary[SCAN_TAG_LEN];
+	size_t n;
+	uint8_t (*tag)[SCAN_TAG_LEN];	/* sorted */
+	uint64_t *bitmap;
+};
+
+struct scan_tags_room {
+	const struct scan_tags *tags;
+	EVP_CIPHER_CTX *aes;
+	uint8_t first[BATCH * BLOCK], second[BATCH * BLOCK], state[BATCH * BLOCK];
+};
+
+/* ---- the hash ---- */
+
+/*
+ * Matyas-Meyer-Oseas with a fixed key: h = E(x1) ^ x1, tag = E(h ^ x2) ^ h ^ x2,
+ * where x2 holds the window's last 8 bytes, a 1 bit, and its length.
+ */
+static int
+hash(struct scan_tags_room *room, const uint8_t *text, size_t n)
+{
+	size_t i, k;
+	int len;
+
+	for (i = 0; i < n; i++)
+		memcpy(room->first + i * BLOCK, text + i, BLOCK);
+	if (EVP_EncryptUpdate(room->aes, room->state, &len, room->first,
+	    (int)(n * BLOCK)) != 1)
+		return -1;
+	for (i = 0; i < n; i++) {
+		uint8_t *x = room->second + i * BLOCK;
+
+		memset(x, 0, BLOCK);
+		memcpy(x, text + i + BLOCK, SCAN_TAG_WIDTH - BLOCK);
+		x[SCAN_TAG_WIDTH - BLOCK] = 0x80;
+		x[BLOCK - 1] = SCAN_TAG_WIDTH;
+		for (k = 0; k < BLOCK; k++)
+			x[k] ^= room->state[i * BLOCK + k] ^ room->first[i * BLOCK + k];
+	}
+	if (EVP_EncryptUpdate(room->aes, room->state, &len, room->second,
+	    (int)(n * BLOCK)) != 1)
+		return -1;
+	for (k = 0; k < n * BLOCK; k++)
+		room->state[k] ^= room->second[k];
+	return 0;
+}
+
+static struct scan_tags_room *
+room_new(const uint8_t key[SCAN_TAG_KEY_LEN])
+{
+	struct scan_tags_room *room = sodium_malloc(sizeof(*room));
+
+	if (room == NULL)
+		return NULL;
+	memset(room, 0, sizeof(*room));
+	room->aes = EVP_CIPHER_CTX_new();
+	if (room->aes != NULL && EVP_EncryptInit_ex(room->aes, EVP_aes_128_ecb(), NULL,
+	    key, NULL) == 1 && EVP_CIPHER_CTX_set_padding(room->aes, 0) == 1)
+		return room;
+	scan_tags_room_free(room);
+	return NULL;
+}
+
+struct scan_tags_room *
+scan_tags_room_new(const struct scan_tags *tags)
+{
+	struct scan_tags_room *room = room_new(tags->key);
+
+	if (room != NULL)
+		room->tags = tags;
+	return room;
+}
+
+void
+scan_tags_room_free(struct scan_tags_room *room)
+{
+	if (room == NULL)
+		return;
+	EVP_CIPHER_CTX_free(room->aes);
+	sodium_free(room);
+}
+
+int
+scan_tag_make(const uint8_t key[SCAN_TAG_KEY_LEN], const uint8_t *window,
+    uint8_t tag[SCAN_TAG_LEN])
+{
+	struct scan_tags_room *room = room_new(key);
+	int result = -1;
+
+	if (room != NULL && hash(room, window, 1) == 0) {
+		memcpy(tag, room->state, SCAN_TAG_LEN);
+		result = 0;
+	}
+	scan_tags_room_free(room);
+	return result;
+}
+
+/* ---- scanning ---- */
+
+/* The alphabet of every window that is ever tagged. */
+bool
+scan_tag_char(uint8_t c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	    (c >= 'a' && c <= 'z') || c == '+' || c == '/' || c == '_' || c == '-';
+}
+
+static uint32_t
+bit_of(const uint8_t *tag)
+{
+	return (tag[0] | (uint32_t)tag[1] << 8 | (uint32_t)tag[2] << 16) &
+	    ((1u << BITMAP_BITS) - 1);
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, SCAN_TAG_LEN);
+}
+
+static void
+look_up(const struct scan_tags *tags, const uint8_t *tag, size_t at,
+    void (*found)(void *context, size_t at, const char *id), void *context)
+{
+	uint32_t bit = bit_of(tag);
+	char id[24];
+
+	if ((tags->bitmap[bit / 64] >> bit % 64 & 1) == 0 ||
+	    bsearch(tag, tags->tag, tags->n, SCAN_TAG_LEN, by_bytes) == NULL)
+		return;
+	snprintf(id, sizeof(id), "tag-%02x%02x%02x%02x", tag[0], tag[1], tag[2], tag[3]);
+	found(context, at, memcmp(tag, tags->canary, SCAN_TAG_LEN) == 0 ?
+	    SCAN_TAG_CANARY : id);
+}
+
+static int
+run_windows(struct scan_tags_room *room, const uint8_t *text, size_t from,
+    size_t windows, void (*found)(void *context, size_t at, const char *id),
+    void *context)
+{
+	size_t i, n;
+
+	for (; windows > 0; windows -= n, from += n) {
+		n = windows < BATCH ? windows : BATCH;
+		if (hash(room, text + from, n) != 0)
+			return -1;
+		for (i = 0; i < n; i++)
+			look_up(room->tags, room->state + i * BLOCK, from + i, found, context);
+	}
+	return 0;
+}
+
+/* Only runs of the alphabet that hold a window; a run that long covers every
+ * 24th byte. */
+int
+scan_tags_run(struct scan_tags_room *room, const uint8_t *text, size_t len,
+    void (*found)(void *context, size_t at, const char *id), void *context)
+{
+	size_t probe, start, end, floor = 0;
+
+	for (probe = SCAN_TAG_WIDTH - 1; probe < len; probe += SCAN_TAG_WIDTH) {
+		if (!scan_tag_char(text[probe]))
+			continue;
+		for (start = probe; start > floor && scan_tag_char(text[start - 1]); start--)
+			;
+		for (end = probe + 1; end < len && scan_tag_char(text[end]); end++)
+			;
+		if (end - start >= SCAN_TAG_WIDTH && run_windows(room, text, start,
+		    end - start - SCAN_TAG_WIDTH + 1, found, context) != 0)
+			return -1;
+		floor = probe = end;
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+void
+scan_tags_commitment(const void *file, size_t len,
+    char commitment[SCAN_TAGS_COMMITMENT_MAX])
+{
+	uint8_t digest[32];
+
+	crypto_generichash(digest, sizeof(digest), file, len, NULL, 0);
+	memcpy(commitment, "blake2b:", 9);
+	sodium_bin2hex(commitment + 8, SCAN_TAGS_COMMITMENT_MAX - 8, digest,
+	    sizeof(digest));
+}
+
+unsigned
+scan_tags_count(const struct scan_tags *tags)
+{
+	return (unsigned)tags->n;
+}
+
+void
+scan_tags_free(struct scan_tags *tags)
+{
+	if (tags == NULL)
+		return;
+	free(tags->tag);
+	free(tags->bitmap);
+	free(tags);
+}
+
+static bool
+unhex(const json_t *value, uint8_t *out, size_t len)
+{
+	size_t n = 0;
+
+	return json_is_string(value) && json_string_length(value) == 2 * len &&
+	    sodium_hex2bin(out, len, json_string_value(value), 2 * len, NULL, &n,
+	    NULL) == 0 && n == len;
+}
+
+static const char *
+fill(struct scan_tags *tags, const json_t *root)
+{
+	const json_t *list = json_object_get(root, "tags");
+	json_int_t version = json_integer_value(json_object_get(root, "v"));
+	const char *type = json_string_value(json_object_get(root, "type"));
+	size_t i;
+
+	if (type == NULL || strcmp(type, SCAN_TAGS_TYPE) != 0)
+		return "no file of scan tags";
+	if (version != 1 || json_integer_value(json_object_get(root, "width")) !=
+	    SCAN_TAG_WIDTH)
+		return "scan tags of a version that this program does not know";
+	if (!unhex(json_object_get(root, "key"), tags->key, sizeof(tags->key)) ||
+	    !json_is_array(list) || json_array_size(list) == 0 ||
+	    json_array_size(list) > SCAN_TAGS_MAX)
+		return "scan tags without key or tags, or with too many";
+	tags->tag = calloc(json_array_size(list), SCAN_TAG_LEN);
+	tags->bitmap = calloc((1u << BITMAP_BITS) / 64, sizeof(*tags->bitmap));
+	if (tags->tag == NULL || tags->bitmap == NULL)
+		return "out of memory";
+	for (i = 0; i < json_array_size(list); i++) {
+		uint8_t *tag = tags->tag[tags->n];
+
+		if (!unhex(json_array_get(list, i), tag, SCAN_TAG_LEN))
+			return "a scan tag that is not 32 hexadecimal digits";
+		if (tags->n > 0 && by_bytes(tags->tag[tags->n - 1], tag) >= 0)
+			return "scan tags that are not in order";
+		tags->bitmap[bit_of(tag) / 64] |= UINT64_C(1) << bit_of(tag) % 64;
+		tags->n++;
+	}
+	return NULL;
+}
+
+static void
+note_canary(void *context, size_t at, const char *id)
+{
+	if (strcmp(id, SCAN_TAG_CANARY) == 0 && at == 1)
+		*(bool *)context = true;
+}
+
+/* A file whose tags do not find what everybody knows finds nothing. */
+static const char *
+works(struct scan_tags *tags)
+{
+	static const char text[] = "=" SCAN_TAG_FIXTURE "=";
+	struct scan_tags_room *room;
+	bool hit = false;
+
+	if (scan_tag_make(tags->key, (const uint8_t *)SCAN_TAG_FIXTURE,
+	    tags->canary) != 0 || (room = scan_tags_room_new(tags)) == NULL)
+		return "out of memory";
+	if (scan_tags_run(room, (const uint8_t *)text, sizeof(text) - 1, note_canary,
+	    &hit) != 0)
+		hit = false;
+	scan_tags_room_free(room);
+	return hit ? NULL : "scan tags that do not find their canary: they find nothing";
+}
+
+struct scan_tags *
+scan_tags_read(const char *text, size_t len, char *err, size_t err_len)
+{
+	struct scan_tags *tags = calloc(1, sizeof(*tags));
+	json_error_t error;
+	json_t *root = len > SCAN_TAGS_FILE_MAX ? NULL : json_loadb(text, len,
+	    JSON_REJECT_DUPLICATES, &error);
+	const char *why = tags == NULL ? "out of memory" : root == NULL ?
+	    "no file of scan tags" : fill(tags, root);
+
+	json_decref(root);
+	if (why == NULL)
+		why = works(tags);
+	if (why == NULL)
+		return tags;
+	snprintf(err, err_len, "%s", why);
+	scan_tags_free(tags);
+	return NULL;
+}

@@ -1,0 +1,18 @@
+/* What writing and reading tags share.  Private to the scanner. */
+#ifndef LEDGER_SCAN_TAGS_IMPL_H
+#define LEDGER_SCAN_TAGS_IMPL_H
+
+#include "ledger/scan/tags.h"
+
+#define SCAN_TAG_KEY_LEN 16
+#define SCAN_TAGS_TYPE "countersign-scan-tags"
+#define SCAN_TAG_CANARY "canary"
+#define SCAN_TAG_FIXTURE "countersign-canary-3oWn7Q"	/* its first window */
+
+bool scan_tag_char(uint8_t c);
+
+/* The tag of SCAN_TAG_WIDTH bytes; 0, or -1 where memory lacks. */
+int scan_tag_make(const uint8_t key[SCAN_TAG_KEY_LEN], const uint8_t *window,
+    uint8_t tag[SCAN_TAG_LEN]);
+
+#endif
