@@ -427,6 +427,8 @@ is_space(uint8_t c)
 static int
 copy(struct work *w, size_t n)
 {
+	if (n == 0)
+		return 0;
 	if (scan_view_room(w->view, n) != 0)
 		return -1;
 	memcpy(w->view->text + w->view->len, w->part->text + w->at, n);

@@ -123,6 +123,12 @@ around(const void *front, size_t front_len, struct text in, const void *behind,
 	return t;
 }
 
+static struct text
+between(const char *front, struct text in, const char *behind)
+{
+	return around(front, strlen(front), in, behind, strlen(behind));
+}
+
 /* A line end (and what else) after every n bytes. */
 static struct text
 wrap(struct text in, size_t n, const char *end)
@@ -329,7 +335,7 @@ form_of(unsigned form, const char *token)
 
 	switch (form) {
 	case 1:
-		return around("{\\\"a\\\":{\\\"b\\\":\\\"", 16, t, "\\\"}}", 4);
+		return between("{\\\"a\\\":{\\\"b\\\":\\\"", t, "\\\"}}");
 	case 2:
 		for (i = 0; i < 5000; i++)
 			add(&long_line, &"lorem ipsum, dolor "[i % 19], 1);
@@ -342,20 +348,20 @@ form_of(unsigned form, const char *token)
 	case 4:
 		return base64(t, std_nopad);
 	case 5:
-		return base64(around("user:", 5, t, "?>~", 3), url);
+		return base64(between("user:", t, "?>~"), url);
 	case 6:
 		return base64(around(noise, 7, t, "", 0), url_nopad);
 	case 7:
 		return base64(around(noise, 8, t, noise, 5), std);
 	case 8:
-		return around("pre_", 4, base64(t, std), "", 0);
+		return between("pre_", base64(t, std), "");
 	case 9:
 		return wrap(base64(t, std), 20, "\n");
 	case 10:
 		return base64(base64(t, std), std);
 	case 11:
-		return around("{\\\"log\\\":\\\"{\\\\\\\"k\\\\\\\":\\\\\\\"", 28,
-		    wrap(base64(t, std), 20, "\\\\n"), "\\\\\\\"}\\\"}", 9);
+		return between("{\\\"log\\\":\\\"{\\\\\\\"k\\\\\\\":\\\\\\\"",
+		    wrap(base64(t, std), 20, "\\\\n"), "\\\\\\\"}\\\"}");
 	case 12:
 		return every(1, LOWER, token);
 	case 13:
