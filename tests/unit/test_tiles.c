@@ -61,8 +61,8 @@ test_no_room(void **state)
 	struct tiles_name name = { .index = 1234067, .width = 256 };
 	char out[16];
 
-	assert_int_equal(tiles_name_format(&name, out, 14), -1);
-	assert_int_equal(tiles_name_format(&name, out, 15), 14);
+	assert_int_equal(tiles_name_format(&name, out, 15), -1);
+	assert_int_equal(tiles_name_format(&name, out, 16), 15);
 }
 
 int
