@@ -84,8 +84,7 @@ load_strings(struct loader *l, const struct value *fixed)
 		text = value_member(value_at(items, i), "value");
 		if (text == NULL || text->kind != VALUE_STRING)
 			return refuse(l, "strings/%u is not a string", i);
-		value_freeze(l->arena, text);
-		l->plan->strings[i] = text;
+		l->plan->strings[i] = value_copy_frozen(l->arena, text);
 	}
 	return true;
 }
@@ -135,7 +134,7 @@ load_builtins(struct loader *l, const struct value *fixed)
 static bool
 load_func_names(struct loader *l, const struct value *items)
 {
-	struct value *index = value_object(l->arena, l->plan->n_funcs);
+	struct value *index = value_object(l->paper, l->plan->n_funcs);
 	struct value *by_path = value_object(l->arena, l->plan->n_funcs);
 	const struct value *v, *name, *path, *params;
 	uint32_t i, n_params;
@@ -155,10 +154,11 @@ load_func_names(struct loader *l, const struct value *items)
 		name = value_member(v, "name");
 		if (value_get(l->arena, index, name) != NULL)
 			return refuse(l, "a second function %s", func->name);
-		value_put(l->arena, index, name, value_int(l->arena, i));
+		value_put(l->paper, index, name, value_int(l->paper, i));
 		path = value_member(v, "path");
 		if (path != NULL && path->kind == VALUE_ARRAY)
-			value_put(l->arena, by_path, path,
+			value_put(l->arena, by_path,
+			    value_copy_frozen(l->arena, path),
 			    value_int(l->arena, i));
 	}
 	value_freeze(l->arena, by_path);
@@ -208,7 +208,7 @@ load_funcs(struct loader *l, const struct value *root)
 			return false;
 	}
 	spread_uses(l);
-	plan_find_reads(l->arena, l->plan);
+	plan_find_reads(l->paper, l->plan);
 	return true;
 }
 
@@ -235,35 +235,73 @@ load_plans(struct loader *l, const struct value *root)
 	return true;
 }
 
-const struct plan *
-plan_load(struct arena *arena, const char *text, size_t len, char *err,
-    size_t err_len)
+static bool
+load_plan(struct loader *l, const char *text, size_t len)
 {
 	static const struct value_json_limits limits = {
 		.depth = 8 * PLAN_NEST_MAX, .last_wins = true,
 		.lone_surrogates = true
 	};
-	struct loader l = { .arena = arena, .err = err, .err_len = err_len };
 	const struct value *root, *fixed;
+
+	root = value_from_json(l->paper, text, len, &limits, l->err,
+	    l->err_len);
+	if (root == NULL)
+		return false;
+	if (root->kind != VALUE_OBJECT)
+		return refuse(l, "not a plan: not a JSON object");
+	l->plan = arena_alloc(l->arena, sizeof(*l->plan));
+	memset(l->plan, 0, sizeof(*l->plan));
+	fixed = value_member(root, "static");
+	snprintf(l->where, sizeof(l->where), "static");
+	return load_strings(l, fixed) && load_files(l, fixed) &&
+	    load_builtins(l, fixed) && load_funcs(l, root) &&
+	    load_plans(l, root);
+}
+
+/* The text as values is several times as large as the plan: it goes once the
+ * plan stands. */
+static bool
+load_on_paper(struct loader *l, const char *text, size_t len)
+{
+	jmp_buf here;
+	bool ok = false;
+
+	if (setjmp(here) == 0) {
+		l->paper->armed = &here;
+		ok = load_plan(l, text, len);
+	} else {
+		plan_problem(l, "%s", l->paper->message);
+		ok = false;
+	}
+	return ok;
+}
+
+static void
+release_paper(void *paper)
+{
+	arena_release(paper);
+}
+
+const struct plan *
+plan_load(struct arena *arena, const char *text, size_t len, char *err,
+    size_t err_len)
+{
+	struct arena paper;
+	struct loader l = { .arena = arena, .paper = &paper, .err = err,
+	    .err_len = err_len };
+	bool ok;
 
 	if (err_len > 0)
 		err[0] = '\0';
-	root = value_from_json(arena, text, len, &limits, err, err_len);
-	if (root == NULL)
-		return NULL;
-	if (root->kind != VALUE_OBJECT) {
-		snprintf(err, err_len, "not a plan: not a JSON object");
+	if (arena_init(&paper, 64 * 1024, arena->max, arena->max_steps) != 0) {
+		plan_problem(&l, "out of memory");
 		return NULL;
 	}
-	l.plan = arena_alloc(arena, sizeof(*l.plan));
-	memset(l.plan, 0, sizeof(*l.plan));
-	fixed = value_member(root, "static");
-	snprintf(l.where, sizeof(l.where), "static");
-	if (!load_strings(&l, fixed) || !load_files(&l, fixed) ||
-	    !load_builtins(&l, fixed) || !load_funcs(&l, root) ||
-	    !load_plans(&l, root))
-		return NULL;
-	return l.plan;
+	arena_defer(arena, release_paper, &paper);
+	ok = load_on_paper(&l, text, len);
+	arena_done(arena, &paper);
+	return ok ? l.plan : NULL;
 }
 
 const struct plan_func *

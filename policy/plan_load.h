@@ -20,6 +20,7 @@ struct edge {
 
 struct loader {
 	struct arena *arena;
+	struct arena *paper;	/* for what only loading needs: the text as values, maps */
 	struct plan *plan;
 	const struct value *func_index;	/* name to index */
 	uint32_t *map, map_len, n_locals;

@@ -134,7 +134,7 @@ plan_local_from(struct loader *l, const struct value *v, uint32_t *out)
 	if (raw >= l->map_len) {
 		for (len = 256; len <= raw; len *= 2)
 			continue;
-		map = arena_array(l->arena, len, sizeof(*map));
+		map = arena_array(l->paper, len, sizeof(*map));
 		memset(map, 0, len * sizeof(*map));
 		if (l->map_len > 0)
 			memcpy(map, l->map, l->map_len * sizeof(*map));
@@ -215,10 +215,10 @@ load_block_field(struct loader *l, const struct value *v,
 	struct value *one;
 
 	if (block == NULL || block->kind == VALUE_NULL) {
-		block = value_object(l->arena, 0);
+		block = value_object(l->paper, 0);
 	}
-	one = value_array(l->arena, 1);
-	value_append(l->arena, one, block);
+	one = value_array(l->paper, 1);
+	value_append(l->paper, one, block);
 	return plan_load_blocks(l, one, 1, stmt);
 }
 
@@ -229,7 +229,7 @@ hands_input_to(struct loader *l, const struct plan_func *to)
 
 	if (l->n_edges == l->cap_edges) {
 		l->cap_edges = l->cap_edges < 64 ? 64 : l->cap_edges * 2;
-		grown = arena_array(l->arena, l->cap_edges, sizeof(*grown));
+		grown = arena_array(l->paper, l->cap_edges, sizeof(*grown));
 		if (l->n_edges > 0)
 			memcpy(grown, l->edges, l->n_edges * sizeof(*grown));
 		l->edges = grown;
