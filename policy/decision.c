@@ -10,9 +10,12 @@
 static void
 put_text(char out[POLICY_TEXT_MAX], const char *p, size_t n)
 {
-	size_t i, used, kept = 0;
+	size_t i, used, kept;
 
-	for (i = 0; i < n; i += used) {
+	kept = utf8_plain_prefix(p, n < POLICY_TEXT_MAX ? n :
+	    POLICY_TEXT_MAX - 1);
+	memcpy(out, p, kept);
+	for (i = kept; i < n; i += used) {
 		used = 1;
 		if ((unsigned char)p[i] >= 0x80)
 			utf8_decode(p + i, n - i, &used);
