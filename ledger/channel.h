@@ -24,8 +24,8 @@
 #include "ledger/ring.h"
 
 #define CHANNEL_PORTS_MAX 64
-#define CHANNEL_RING (256 * 1024)	/* bytes of submissions waiting at a port */
-#define CHANNEL_RECEIPTS 2048		/* receipts waiting, or owed, at a port */
+#define CHANNEL_RING (128 * 1024)	/* bytes of submissions waiting at a port */
+#define CHANNEL_RECEIPTS 1024		/* receipts waiting, or owed, at a port */
 #define CHANNEL_TYPE_MAX 64
 
 struct channel;		/* one mapping, and its bells */
