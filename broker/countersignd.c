@@ -138,6 +138,7 @@ serve(struct start *start, int *ready)
 		return EXIT_FAILED;
 	if (daemon_start(daemon, start->err, sizeof(start->err)) == 0) {
 		notify_starter(ready, "READY=1");
+		memory_trim();
 		notify_manager("READY=1");
 		daemon_wait(daemon);
 		notify_manager("STOPPING=1");
@@ -185,6 +186,7 @@ main(int argc, char **argv)
 
 	if ((rc = read_options(&start, argc, argv)) != -1)
 		return rc;
+	memory_begin();
 	ready = (int)start.ready_fd;
 	if (prepare(&start) != 0)
 		rc = EXIT_USAGE;

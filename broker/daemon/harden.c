@@ -84,3 +84,34 @@ harden_key_page_free(void *page)
 	sodium_memzero(page, size);
 	munmap(page, size);
 }
+
+/* --- the allocator ---------------------------------------------------- */
+
+#ifdef __GLIBC__
+#include <malloc.h>
+
+#define ARENAS 2
+
+void
+memory_begin(void)
+{
+	mallopt(M_ARENA_MAX, ARENAS);
+	mallopt(M_MXFAST, 0);
+}
+
+void
+memory_trim(void)
+{
+	malloc_trim(0);
+}
+#else
+void
+memory_begin(void)
+{
+}
+
+void
+memory_trim(void)
+{
+}
+#endif

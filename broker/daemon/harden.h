@@ -24,4 +24,14 @@ int harden_memory(bool allowed, bool *locked, char *err, size_t err_len);
 void *harden_key_page(bool must_lock, char *err, size_t err_len);
 void harden_key_page_free(void *page);
 
+/*
+ * The C library's allocator as a daemon wants it, where it is glibc: two arenas
+ * for all threads instead of one each, and no lists of small pieces that every
+ * larger allocation first puts together again (each thread has its own beside
+ * them).  Before any thread is started.
+ */
+void memory_begin(void);
+/* Give back what only the start needed. */
+void memory_trim(void);
+
 #endif
