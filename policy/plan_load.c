@@ -249,7 +249,7 @@ load_plan(struct loader *l, const char *text, size_t len)
 	if (root == NULL)
 		return false;
 	if (root->kind != VALUE_OBJECT)
-		return refuse(l, "not a plan: not a JSON object");
+		return refuse(l, "not a JSON object");
 	l->plan = arena_alloc(l->arena, sizeof(*l->plan));
 	memset(l->plan, 0, sizeof(*l->plan));
 	fixed = value_member(root, "static");
@@ -288,7 +288,7 @@ plan_load(struct arena *arena, const char *text, size_t len, char *err,
     size_t err_len)
 {
 	struct arena paper;
-	struct loader l = { .arena = arena, .paper = &paper, .err = err,
+	struct loader l = { .arena = arena, .paper = &paper, .where = "root", .err = err,
 	    .err_len = err_len };
 	bool ok;
 
