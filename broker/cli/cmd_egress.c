@@ -87,9 +87,9 @@ has(const json_t *list, const char *text, size_t *at)
 	return false;
 }
 
-/* Put text into list or take it out. */
+/* Put text into list or take it out; *missing where there was nothing to take. */
 static int
-change(json_t *list, const char *text, bool allow)
+change(json_t *list, const char *text, bool allow, bool *missing)
 {
 	size_t at;
 
@@ -101,11 +101,12 @@ change(json_t *list, const char *text, bool allow)
 	if (allow)
 		return json_array_append_new(list, json_string(text));
 	cli_err("%s was not allowed", cli_clean(text));
+	*missing = true;
 	return 0;
 }
 
 static int
-change_all(const struct opts *opts, json_t *egress, bool allow)
+change_all(const struct opts *opts, json_t *egress, bool allow, bool *missing)
 {
 	json_t *hosts = data_array(egress, "allow");
 	json_t *ranges = data_array(egress, "private");
@@ -118,14 +119,14 @@ change_all(const struct opts *opts, json_t *egress, bool allow)
 		if (!host_rule(opts->rest[i], rule, sizeof(rule)))
 			return cli_usage("%s is no HOST[:PORT]",
 			    cli_clean(opts->rest[i]));
-		if (hosts == NULL || change(hosts, rule, allow) != 0)
+		if (hosts == NULL || change(hosts, rule, allow, missing) != 0)
 			return cli_usage("egress.allow is no list");
 	}
 	while ((cidr = opt_next(opts, "private", &cursor)) != NULL) {
 		if (!cidr_ok(cidr))
 			return cli_usage("--private %s is no address range",
 			    cli_clean(cidr));
-		if (ranges == NULL || change(ranges, cidr, allow) != 0)
+		if (ranges == NULL || change(ranges, cidr, allow, missing) != 0)
 			return cli_usage("egress.private is no list");
 	}
 	return 0;
@@ -149,6 +150,7 @@ edit(const struct opts *opts, bool allow)
 	char err[CLI_ERR_MAX];
 	struct data *data;
 	json_t *egress;
+	bool missing = false;
 	size_t cursor = 0;
 	int rc;
 
@@ -164,9 +166,10 @@ edit(const struct opts *opts, bool allow)
 	if (egress == NULL) {
 		cli_err("egress is no object in pack/data.json");
 		rc = CLI_REFUSED;
-	} else if ((rc = change_all(opts, egress, allow)) == 0 &&
+	} else if ((rc = change_all(opts, egress, allow, &missing)) == 0 &&
 	    (rc = data_commit(data)) == CLI_OK) {
 		print_egress(egress);
+		rc = missing ? CLI_REFUSED : CLI_OK;
 	}
 	data_close(data);
 	return rc;

@@ -56,7 +56,7 @@ struct session {
 	struct run_env env;
 	struct run_hide_plan *hide;
 	struct conf conf;
-	char self[PATH_MAX], preload[PATH_MAX], home[PATH_MAX];
+	char self[PATH_MAX], preload[PATH_MAX], wgetrc[PATH_MAX], home[PATH_MAX];
 	char credential[PATH_MAX];
 	char err[CLI_ERR_MAX];
 };
@@ -132,28 +132,47 @@ open_run(struct session *session)
 
 /* Kept in HOME, so that it can be shown inside; NULL where it cannot be. */
 static const char *
-node_preload(struct session *session)
+kept(const char *name, const char *text, size_t len, char path[PATH_MAX])
 {
-	size_t len, had = 0;
-	const char *text = node_proxy_text(&len);
+	size_t had = 0;
 	uint8_t *old;
 	bool same;
 
-	cli_home_path("run/node_proxy.cjs", session->preload,
-	    sizeof(session->preload));
-	old = private_file_read(session->preload, PRIVATE_SETTINGS, 1u << 20, &had);
+	cli_home_path(name, path, PATH_MAX);
+	old = private_file_read(path, PRIVATE_SETTINGS, 1u << 20, &had);
 	same = old != NULL && had == len && memcmp(old, text, len) == 0;
 	free(old);
-	if (same || private_file_replace(session->preload, text, len) == 0)
-		return session->preload;
+	if (same || private_file_replace(path, text, len) == 0)
+		return path;
+	path[0] = '\0';
 	return NULL;
+}
+
+static const char *
+node_preload(struct session *session)
+{
+	size_t len;
+	const char *text = node_proxy_text(&len);
+
+	return kept("run/node_proxy.cjs", text, len, session->preload);
+}
+
+/* wget takes no certificates from a variable, but its system settings' place. */
+static const char *
+wgetrc(struct session *session)
+{
+	char text[PATH_MAX + 32];
+	int len = snprintf(text, sizeof(text), "ca_certificate = %s\n",
+	    client_str(json_object_get(session->run.json, "ca"), "bundle"));
+
+	return kept("run/wgetrc", text, (size_t)len, session->wgetrc);
 }
 
 static int
 make_env(struct session *session)
 {
 	struct run_env_tools tools = { .self = session->self,
-	    .node_preload = node_preload(session),
+	    .node_preload = node_preload(session), .wgetrc = wgetrc(session),
 	    .direct_loopback = opt_flag(session->opts, "direct-loopback") };
 
 	run_env_init(&session->env, environ);
@@ -197,14 +216,17 @@ plan_hiding(struct session *session)
 	struct run_hide what = { .home = session->home,
 	    .socket = client_str(json_object_get(session->run.json, "api"),
 	    "socket") };
+	size_t n = 0;
 
 	if (opt_flag(session->opts, "no-hide"))
 		return 0;
 	masks(session, what.masks);
-	what.files[0] = client_str(ca, "cert");
-	what.files[1] = client_str(ca, "bundle");
+	what.files[n++] = client_str(ca, "cert");
+	what.files[n++] = client_str(ca, "bundle");
 	if (session->preload[0] != '\0')
-		what.files[2] = session->preload;
+		what.files[n++] = session->preload;
+	if (session->wgetrc[0] != '\0')
+		what.files[n++] = session->wgetrc;
 	session->hide = run_hide_prepare(&what, session->err,
 	    sizeof(session->err));
 	if (session->hide != NULL)

@@ -180,7 +180,11 @@ cmd_reload(const struct opts *opts)
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	result = client_operator("POST", "/v1/policy/reload", NULL, &reply);
-	if (result == CLIENT_OK)
+	if (result == CLIENT_OK && strcmp(client_str(reply.json, "after"),
+	    client_str(reply.json, "before")) == 0)
+		printf("policy %s, as before\n",
+		    cli_clean(client_str(reply.json, "after")));
+	else if (result == CLIENT_OK)
 		printf("policy %s\nbefore %s\n",
 		    cli_clean(client_str(reply.json, "after")),
 		    cli_clean(client_str(reply.json, "before")));

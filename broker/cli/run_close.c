@@ -104,6 +104,8 @@ static void
 print_text(const struct run_close *close, const json_t *closed,
     const struct run_reasons *reasons, const char *bundle)
 {
+	/* Of a command that never began it says why that is. */
+	const char *why = close->child->started ? close->child->why : "";
 	size_t i;
 
 	fprintf(stderr, "\n%scountersign: run %s%s, %.1f s, command ended with %d\n",
@@ -120,8 +122,8 @@ print_text(const struct run_close *close, const json_t *closed,
 	print_tunnels(reasons);
 	print_names(close);
 	fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
-	    hidden_text(close), close->child->why[0] != '\0' ? " (" : "",
-	    close->child->why, close->child->why[0] != '\0' ? ")" : "");
+	    hidden_text(close), why[0] != '\0' ? " (" : "", why,
+	    why[0] != '\0' ? ")" : "");
 	fprintf(stderr, "  covered: " COVERAGE "%s\n",
 	    close->direct_loopback ? "; not loopback (--direct-loopback)" : "");
 	if (close->left_behind > 0)

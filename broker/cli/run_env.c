@@ -252,6 +252,8 @@ run_env_fill(struct run_env *env, const json_t *run,
 	authorities(env, client_str(ca, "bundle"));
 	git(env, tools->self, url);
 	node(env, tools->node_preload);
+	if (tools->wgetrc != NULL)
+		run_env_set(env, "SYSTEM_WGETRC", "%s", tools->wgetrc);
 	placeholders(env, json_object_get(run, "placeholders"));
 	run_env_set(env, "COUNTERSIGN_RUN", "%s", client_str(run, "id"));
 	run_env_set(env, "COUNTERSIGN_TOKEN", "%s", client_str(run, "token"));
