@@ -18,7 +18,7 @@ static int
 put_checkpoint(struct bundle *b)
 {
 	size_t len;
-	char *text = load_note_text(&b->load, &b->seal.at, &len);
+	char *text = load_note_text(&b->load, &b->seal, &len);
 	int result;
 
 	if (text == NULL)
@@ -107,7 +107,7 @@ put_manifest(struct bundle *b)
 	char *text;
 	int result;
 
-	snprintf(m->origin, sizeof(m->origin), "%s", b->seal.at.origin);
+	snprintf(m->origin, sizeof(m->origin), "%s", b->load.origin);
 	snprintf(m->run, sizeof(m->run), "%s", b->options->run);
 	m->first = b->before.size;
 	m->size = b->until;

@@ -135,10 +135,10 @@ choose_seal(struct bundle *b, uint64_t size)
 	const struct load *load = &b->load;
 	unsigned i;
 
-	for (i = 0; i < load->seals; i++) {
-		if (load->seal[i].state != SEAL_GOOD || load->seal[i].at.size < size)
+	for (i = 0; i < load->seals.count; i++) {
+		if (load->seals.seal[i].state != SEAL_GOOD || load->seals.seal[i].at.size < size)
 			continue;
-		b->seal = load->seal[i];
+		b->seal = load->seals.seal[i];
 		b->until = b->seal.at.size;
 		return 0;
 	}

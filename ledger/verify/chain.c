@@ -253,6 +253,7 @@ chain_recall(struct chain *chain, const struct record_line *heads)
 		}
 		memcpy(s->last, entry.last, TREE_HASH_LEN);
 		s->next_seq = entry.next_seq;
+		s->first_seq = entry.next_seq - 1;
 		s->open = entry.open;
 		s->begun = s->recalled = true;
 	}

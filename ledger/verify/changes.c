@@ -2,6 +2,7 @@
 
 #include "ledger/verify/locate.h"
 #include "ledger/verify/pass.h"
+#include "ledger/verify/since.h"
 
 /* The largest signed size whose root was reproduced, and the first that was
  * reached and was not (or UINT64_MAX).  Where the latest one is reproduced, the
@@ -14,8 +15,8 @@ bounds(const struct load *load, uint64_t *good, uint64_t *bad)
 
 	*good = load->frontier.size;
 	*bad = UINT64_MAX;
-	for (i = 0; i < load->seals; i++) {
-		seal = &load->seal[i];
+	for (i = 0; i < load->seals.count; i++) {
+		seal = &load->seals.seal[i];
 		if (!seal->reached || seal->state == SEAL_FORGED || seal->saved)
 			continue;
 		if (seal->matches && seal->at.size == load->latest.at.size)
@@ -78,9 +79,9 @@ root_at(const struct load *load, uint64_t size)
 {
 	unsigned i;
 
-	for (i = 0; i < load->seals; i++)
-		if (load->seal[i].at.size == size && !load->seal[i].saved)
-			return load->seal[i].at.root;
+	for (i = 0; i < load->seals.count; i++)
+		if (load->seals.seal[i].at.size == size && !load->seals.seal[i].saved)
+			return load->seals.seal[i].at.root;
 	return load->latest.at.root;
 }
 
@@ -98,7 +99,8 @@ rechain(struct pass *pass)
 	if (pass->load->kind != VERIFY_LEDGER || pass->tree.size <= load_sealed(pass->load))
 		return 0;
 	chain_free(&pass->chain);
-	if (chain_init(&pass->chain, false) != 0)
+	if (chain_init(&pass->chain, false) != 0 ||
+	    (pass->options->since && since_again(pass->load, &pass->chain) != 0))
 		return -1;
 	pass->chain.end = load_sealed(pass->load);
 	return pass_again(pass->load, chain_batch_cb, &pass->chain) == 0 ? 0 : -1;

@@ -24,16 +24,16 @@ check_forks(const struct load *load, uint64_t bad, struct verify_result *result)
 	const struct seal *a, *b;
 	unsigned i;
 
-	for (i = 0; i < load->seals && bad == UINT64_MAX; i++) {
-		a = &load->seal[i];
+	for (i = 0; i < load->seals.count && bad == UINT64_MAX; i++) {
+		a = &load->seals.seal[i];
 		if (a->reached && !a->matches && a->state == SEAL_GOOD && !a->saved)
 			verify_find(result, VERIFY_GAP, "fork", "the key signed a root for "
 			    "size %" PRIu64 " that the later history does not have",
 			    a->at.size);
 	}
-	for (i = 1; i < load->seals; i++) {
-		a = &load->seal[i - 1];
-		b = &load->seal[i];
+	for (i = 1; i < load->seals.count; i++) {
+		a = &load->seals.seal[i - 1];
+		b = &load->seals.seal[i];
 		if (a->at.size == b->at.size && a->state == SEAL_GOOD &&
 		    b->state == SEAL_GOOD && !a->saved && !b->saved &&
 		    memcmp(a->at.root, b->at.root, TREE_HASH_LEN) != 0)
@@ -177,6 +177,10 @@ judge_completeness(struct pass *pass)
 		snprintf(s->text, sizeof(s->text), "every record from the run's opening "
 		    "(index %" PRIu64 ") to its teardown (index %" PRIu64 ") is here",
 		    pass->opened, pass->teardown);
+	else if (r->since > 0)
+		snprintf(s->text, sizeof(s->text), "every record since the saved head (size %"
+		    PRIu64 ") to the close of each of %u streams is here; what comes before "
+		    "it was verified when it was saved", r->since, r->streams);
 	else
 		snprintf(s->text, sizeof(s->text), "every record from the first to the "
 		    "close of each of %u streams is here", r->streams);
@@ -221,14 +225,14 @@ check_head(struct pass *pass, const struct seal *head)
 
 /* The head as the pass has marked it. */
 static const struct seal *
-find_head(const struct load *load, const struct seal *head)
+find_head(const struct load *load)
 {
 	unsigned i;
 
-	for (i = 0; i < load->seals; i++)
-		if (load->seal[i].saved)
-			return &load->seal[i];
-	return head;
+	for (i = 0; i < load->seals.count; i++)
+		if (load->seals.seal[i].saved)
+			return &load->seals.seal[i];
+	return &load->head;
 }
 
 /* Records whose absence the findings have named already: each that is missing,
@@ -287,8 +291,8 @@ check_newest(struct pass *pass)
 	struct verify_finding *f;
 	unsigned i;
 
-	for (i = 0; pass->load->kind == VERIFY_LEDGER && i < pass->load->seals; i++) {
-		seal = &pass->load->seal[i];
+	for (i = 0; pass->load->kind == VERIFY_LEDGER && i < pass->load->seals.count; i++) {
+		seal = &pass->load->seals.seal[i];
 		if (seal->saved || seal->state == SEAL_FORGED || seal->at.size <= r->size ||
 		    seal->at.size <= r->sealed)
 			continue;
@@ -307,18 +311,21 @@ check_newest(struct pass *pass)
 }
 
 int
-judge(struct pass *pass, const struct seal *head, char *err, size_t err_len)
+judge(struct pass *pass, char *err, size_t err_len)
 {
 	struct verify_result *r = pass->result;
 	uint64_t good, bad;
 	bool changed, short_of, lost;
 
 	r->first = pass->load->frontier.size;
+	r->since = pass->options->since ? pass->load->head.at.size : 0;
 	r->size = pass->tree.size < pass->chain.end ? pass->tree.size : pass->chain.end;
 	r->sealed = pass->load->latest.at.size;
 	sodium_bin2hex(r->root, sizeof(r->root), pass->load->latest.at.root, TREE_HASH_LEN);
-	snprintf(r->origin, sizeof(r->origin), "%s", pass->load->latest.at.origin);
-	r->head = pass->load->latest.at;
+	snprintf(r->origin, sizeof(r->origin), "%s", pass->load->origin);
+	r->head.size = r->sealed;
+	memcpy(r->head.origin, r->origin, sizeof(r->origin));
+	memcpy(r->head.root, pass->load->latest.at.root, TREE_HASH_LEN);
 	changed = changes_between(pass, &good, &bad);
 	short_of = r->size < r->sealed;
 	check_forks(pass->load, bad, r);
@@ -332,7 +339,7 @@ judge(struct pass *pass, const struct seal *head, char *err, size_t err_len)
 	lost = check_newest(pass);
 	check_torn(pass, !short_of);
 	if (pass->options->head != NULL)
-		check_head(pass, find_head(pass->load, head));
+		check_head(pass, find_head(pass->load));
 	if (pass->load->kind == VERIFY_BUNDLE && !changed)
 		judge_run(pass);
 	if (pass->load->kind == VERIFY_BUNDLE)

@@ -35,8 +35,8 @@ verify_find(struct verify_result *result, enum verify_verdict verdict,
 	return f;
 }
 
-static const char *
-reason(void)
+const char *
+load_reason(void)
 {
 	switch (errno) {
 	case ELOOP:
@@ -52,177 +52,21 @@ reason(void)
 
 /* ---- checkpoints ---- */
 
-static void
-seal_read(struct seal *seal, const char *text, size_t len,
-    const struct note_key *key)
-{
-	struct note note;
-
-	memset(seal, 0, sizeof(*seal));
-	seal->state = SEAL_MALFORMED;
-	if (note_parse(&note, text, len, &seal->why) != 0)
-		return;
-	if (checkpoint_parse(&seal->at, note.text, note.text_len) != 0) {
-		seal->why = "not three lines of origin, size and root";
-		return;
-	}
-	seal->others = note.count;
-	seal->state = SEAL_UNPINNED;
-	seal->why = "no key is pinned";
-	if (key == NULL)
-		return;
-	seal->why = "another ledger's origin";
-	if (strcmp(seal->at.origin, key->name) != 0)
-		return;
-	switch (note_verify(&note, key, NULL)) {
-	case NOTE_GOOD:
-		seal->state = SEAL_GOOD;
-		seal->others = note.count - 1;
-		seal->why = "";
-		break;
-	case NOTE_UNSIGNED:
-		seal->why = "not signed by the pinned key";
-		break;
-	case NOTE_FORGED:
-		seal->state = SEAL_FORGED;
-		seal->why = "the pinned key's signature does not match";
-		break;
-	}
-}
-
-static int
-seal_add(struct load *load, const struct seal *seal)
-{
-	struct seal *more;
-
-	if (load->seals == LOAD_SEALS_MAX) {	/* in place of the oldest */
-		load->seal[load->oldest++ % LOAD_SEALS_MAX] = *seal;
-		return 0;
-	}
-	if ((load->seals & (load->seals + 1)) == 0) {
-		more = realloc(load->seal, (2 * load->seals + 2) * sizeof(*more));
-		if (more == NULL)
-			return -1;
-		load->seal = more;
-	}
-	load->seal[load->seals++] = *seal;
-	return 0;
-}
-
-/* Where a note that starts at p ends: behind the last line with a dash. */
-static const char *
-note_end(const char *p, const char *end)
-{
-	const char *blank = memmem(p, (size_t)(end - p), "\n\n", 2), *lf;
-
-	if (blank == NULL)
-		return NULL;
-	for (p = blank + 2; end - p > 3 && memcmp(p, "\xe2\x80\x94", 3) == 0; p = lf + 1)
-		if ((lf = memchr(p, '\n', (size_t)(end - p))) == NULL)
-			return NULL;
-	return p == blank + 2 ? NULL : p;
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-	const struct seal *x = a, *y = b;
-
-	return (x->at.size > y->at.size) - (x->at.size < y->at.size);
-}
-
-/* The file of all checkpoints: sizes must grow, and each be signed. */
-static int
-load_log(struct load *load, const struct note_key *key, struct verify_result *result)
-{
-	const char *p, *end, *next;
-	struct seal seal;
-	uint64_t size = 0;
-	unsigned number = 0;
-	size_t len;
-	char *text;
-
-	text = evidence_read(load->dirfd, "checkpoints", LOAD_CHECKPOINTS_MAX, &len);
-	if (text == NULL) {
-		verify_find(result, VERIFY_NOT_ESTABLISHED, "checkpoints",
-		    "the file of all checkpoints cannot be read: %s", reason());
-		return 0;
-	}
-	for (p = text, end = text + len; p < end; p = next) {
-		number++;
-		if ((next = note_end(p, end)) == NULL)
-			break;	/* being written, or cut: the latest is in its own file */
-		seal_read(&seal, p, (size_t)(next - p), key);
-		if (seal.state == SEAL_FORGED || seal.state == SEAL_MALFORMED)
-			verify_find(result, VERIFY_GAP, "checkpoint",
-			    "checkpoint %u of the file of all: %s", number, seal.why);
-		else if (seal.at.size < size)
-			verify_find(result, VERIFY_GAP, "rollback",
-			    "checkpoint %u of the file of all has size %" PRIu64
-			    " after size %" PRIu64, number, seal.at.size, size);
-		else
-			size = seal.at.size;
-		if (seal.state != SEAL_MALFORMED && seal_add(load, &seal) != 0)
-			break;
-		while (next < end && *next == '\n')
-			next++;
-	}
-	free(text);
-	return 0;
-}
-
-static bool
-is_note_of(const struct checkpoint *wanted, const char *text, size_t len)
-{
-	struct seal seal;
-
-	seal_read(&seal, text, len, NULL);
-	return seal.state != SEAL_MALFORMED && seal.at.size == wanted->size &&
-	    memcmp(seal.at.root, wanted->root, TREE_HASH_LEN) == 0;
-}
-
-char *
-load_note_text(const struct load *load, const struct checkpoint *checkpoint,
-    size_t *len)
-{
-	static const char *const files[] = { "checkpoints", "checkpoint" };
-	char *text, *p, *end, *next, *copy = NULL;
-	size_t i, n;
-
-	for (i = 0; i < 2 && copy == NULL; i++) {
-		text = evidence_read(load->dirfd, files[i], LOAD_CHECKPOINTS_MAX, &n);
-		if (text == NULL)
-			continue;
-		for (p = text, end = text + n; p < end && copy == NULL; p = next) {
-			if ((next = (char *)note_end(p, end)) == NULL)
-				break;
-			*len = (size_t)(next - p);
-			if (is_note_of(checkpoint, p, *len))
-				copy = strndup(p, *len);
-			while (next < end && *next == '\n')
-				next++;
-		}
-		free(text);
-	}
-	return copy;
-}
-
 static int
 load_latest(struct load *load, const char *path, const struct note_key *key,
     struct verify_result *result)
 {
-	size_t len;
-	char *text = evidence_read(load->dirfd, path, NOTE_MAX, &len);
+	char *text = evidence_read(load->dirfd, path, NOTE_MAX, &load->note_len);
 
+	load->note = text;
 	load->latest.state = SEAL_MALFORMED;
 	load->latest.why = "it cannot be read";
 	if (text == NULL) {
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "unsealed",
-		    "%s: %s", path, reason());
+		    "%s: %s", path, load_reason());
 		return 0;
 	}
-	seal_read(&load->latest, text, len, key);
-	free(text);
+	seal_read(&load->latest, text, load->note_len, key, load->origin);
 	switch (load->latest.state) {
 	case SEAL_GOOD:
 		break;
@@ -238,7 +82,63 @@ load_latest(struct load *load, const char *path, const struct note_key *key,
 	}
 	if (load->latest.state == SEAL_MALFORMED)
 		return 0;
-	return seal_add(load, &load->latest);
+	return seals_add(&load->seals, &load->latest);
+}
+
+/* The head that the verifier saved joins the seals.  0, or -1 with a message. */
+static int
+load_head(struct load *load, const struct verify_options *options, char *err,
+    size_t err_len)
+{
+	char buf[NOTE_MAX];
+	FILE *file = fopen(options->head, "re");
+	size_t len;
+
+	if (file == NULL) {
+		snprintf(err, err_len, "%.200s: the saved head cannot be read: %s",
+		    options->head, strerror(errno));
+		return -1;
+	}
+	len = fread(buf, 1, sizeof(buf), file);
+	fclose(file);
+	seal_read(&load->head, buf, len, options->key, NULL);
+	load->head.saved = true;
+	if (load->head.state == SEAL_MALFORMED) {
+		snprintf(err, err_len, "%.200s: no saved head, which is a signed "
+		    "checkpoint: %s", options->head, load->head.why);
+		return -1;
+	}
+	if (load->head.state != SEAL_GOOD)
+		return 0;	/* the verdict will say so */
+	if (seals_add(&load->seals, &load->head) == 0)
+		return 0;
+	snprintf(err, err_len, "out of memory");
+	return -1;
+}
+
+/* Is there something to go on from? */
+static int
+can_go_on(const struct load *load, char *err, size_t err_len)
+{
+	if (load->kind == VERIFY_BUNDLE)
+		snprintf(err, err_len, "only of a ledger what is new can be verified alone");
+	else if (load->head.state != SEAL_GOOD)
+		snprintf(err, err_len, "the saved head cannot be gone on from: %s",
+		    load->head.why != NULL ? load->head.why : "none is named");
+	else
+		return 0;
+	return -1;
+}
+
+char *
+load_note_text(const struct load *load, const struct seal *seal, size_t *len)
+{
+	if (load->note != NULL && seal->at.size == load->latest.at.size &&
+	    memcmp(seal->at.root, load->latest.at.root, TREE_HASH_LEN) == 0) {
+		*len = load->note_len;
+		return strndup(load->note, load->note_len);
+	}
+	return seals_find_text(load->dirfd, seal, len);
 }
 
 /* ---- a ledger's directory ---- */
@@ -283,14 +183,14 @@ by_first(const void *a, const void *b)
 }
 
 static int
-load_ledger(struct load *load, const struct note_key *key,
+load_ledger(struct load *load, uint64_t from, const struct note_key *key,
     struct verify_result *result, char *err, size_t err_len)
 {
 	/* the checkpoint first: what is appended meanwhile lies behind it */
 	if (load_latest(load, "checkpoint", key, result) != 0 ||
-	    load_log(load, key, result) != 0 ||
+	    seals_load_log(&load->seals, load->dirfd, from, key, result) != 0 ||
 	    evidence_walk(load->dirfd, segment_visit, load) != 0) {
-		snprintf(err, err_len, "cannot list the ledger: %s", reason());
+		snprintf(err, err_len, "cannot list the ledger: %s", load_reason());
 		return -1;
 	}
 	if (load->segments > 1)
@@ -337,7 +237,7 @@ file_visit(void *context, const char *path, uint64_t size, int regular)
 		    path, size, file->bytes);
 	else if (evidence_digest(check->load->dirfd, path, hex) != 0)
 		verify_find(check->result, VERIFY_NOT_ESTABLISHED, "unreadable_file",
-		    "%.200s: %s", path, reason());
+		    "%.200s: %s", path, load_reason());
 	else if (strcmp(hex, file->sha256) != 0)
 		verify_find(check->result, VERIFY_GAP, "file_altered",
 		    "%.200s: its SHA-256 is not the manifest's", path);
@@ -365,7 +265,7 @@ check_files(struct load *load, struct verify_result *result)
 	if (evidence_walk(load->dirfd, load->manifest_good ? file_visit : no_file,
 	    &check) != 0)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "unreadable_file",
-		    "the bundle's files cannot all be listed: %s", reason());
+		    "the bundle's files cannot all be listed: %s", load_reason());
 	for (i = 0; check.listed < load->manifest.count &&
 	    i < load->manifest.count; i++) {
 		fd = evidence_open(load->dirfd, load->manifest.file[i].path, &size);
@@ -386,7 +286,7 @@ load_frontier(struct load *load, struct verify_result *result)
 
 	if (text == NULL || tree_frontier_parse(&load->frontier, text, len) != 0)
 		verify_find(result, VERIFY_GAP, "frontier",
-		    "ledger/frontier: %s", text == NULL ? reason() : "malformed");
+		    "ledger/frontier: %s", text == NULL ? load_reason() : "malformed");
 	else
 		load->frontier_good = true;
 	free(text);
@@ -408,7 +308,7 @@ load_leaves(struct load *load, struct verify_result *result)
 
 	if (bytes == NULL) {
 		verify_find(result, errno == EFBIG ? VERIFY_NOT_ESTABLISHED : VERIFY_GAP,
-		    "leaves", "ledger/leaves: %s", reason());
+		    "leaves", "ledger/leaves: %s", load_reason());
 		return;
 	}
 	load->leaf = (uint8_t (*)[TREE_HASH_LEN])bytes;
@@ -447,7 +347,7 @@ check_key(const struct load *load, const struct note_key *pinned,
 
 	vkey = evidence_read(load->dirfd, "keys/log.vkey", NOTE_VKEY_MAX + 1, &len);
 	if (vkey == NULL)
-		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: %s", reason());
+		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: %s", load_reason());
 	else if (len == 0 || vkey[len - 1] != '\n' ||
 	    note_key_parse(&key, vkey, len - 1) != 0 || key.type != NOTE_ED25519)
 		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: no key of a log");
@@ -481,7 +381,7 @@ check_sizes(struct load *load, struct verify_result *result)
 		verify_find(result, VERIFY_GAP, "checkpoint",
 		    "the checkpoint has size %" PRIu64 ", the manifest %" PRIu64,
 		    load->latest.at.size, load->manifest.size);
-	if (strcmp(load->latest.at.origin, load->manifest.origin) != 0)
+	if (strcmp(load->origin, load->manifest.origin) != 0)
 		verify_find(result, VERIFY_GAP, "checkpoint",
 		    "the checkpoint's origin is not the manifest's");
 }
@@ -496,7 +396,7 @@ load_bundle(struct load *load, const struct note_key *key,
 
 	text = evidence_read(load->dirfd, "manifest.json", MANIFEST_MAX, &len);
 	if (text == NULL)
-		snprintf(why, sizeof(why), "manifest.json: %s", reason());
+		snprintf(why, sizeof(why), "manifest.json: %s", load_reason());
 	else if (manifest_parse(&load->manifest, text, len, why, sizeof(why)) == 0)
 		load->manifest_good = true;
 	free(text);
@@ -562,12 +462,16 @@ load_open(struct load *load, const struct verify_options *options,
 		return -1;
 	}
 	result->kind = load->kind;
+	if (options->head != NULL && load_head(load, options, err, err_len) != 0)
+		return -1;
+	if (options->since && can_go_on(load, err, err_len) != 0)
+		return -1;
 	if ((load->kind == VERIFY_BUNDLE ?
 	    load_bundle(load, options->key, result, err, err_len) :
-	    load_ledger(load, options->key, result, err, err_len)) != 0)
+	    load_ledger(load, options->since ? load->head.at.size : 0, options->key,
+	    result, err, err_len)) != 0)
 		return -1;
-	if (load->seals > 1)
-		qsort(load->seal, load->seals, sizeof(*load->seal), by_size);
+	seals_sort(&load->seals);
 	return 0;
 }
 
@@ -577,28 +481,6 @@ load_sealed(const struct load *load)
 	return load->latest.state == SEAL_MALFORMED ? 0 : load->latest.at.size;
 }
 
-int
-load_saved_head(struct load *load, const char *path, const struct note_key *key,
-    struct seal *head)
-{
-	char buf[NOTE_MAX];
-	FILE *file = fopen(path, "re");
-	size_t len;
-
-	if (file == NULL)
-		return -1;
-	len = fread(buf, 1, sizeof(buf), file);
-	fclose(file);
-	seal_read(head, buf, len, key);
-	head->saved = true;
-	if (head->state != SEAL_GOOD)
-		return 0;	/* the verdict will say so */
-	if (seal_add(load, head) != 0)
-		return -1;
-	qsort(load->seal, load->seals, sizeof(*load->seal), by_size);
-	return 0;
-}
-
 void
 load_close(struct load *load)
 {
@@ -606,6 +488,7 @@ load_close(struct load *load)
 		close(load->dirfd);
 	manifest_free(&load->manifest);
 	free(load->segment);
-	free(load->seal);
+	free(load->seals.seal);
 	free(load->leaf);
+	free(load->note);
 }

@@ -14,8 +14,8 @@ reach(struct pass *pass)
 	struct seal *seal;
 	bool known = false;
 
-	while (pass->next_seal < pass->load->seals) {
-		seal = &pass->load->seal[pass->next_seal];
+	while (pass->next_seal < pass->load->seals.count) {
+		seal = &pass->load->seals.seal[pass->next_seal];
 		if (seal->at.size > pass->tree.size)
 			return;
 		if (seal->at.size == pass->tree.size) {
@@ -35,8 +35,8 @@ grow(struct pass *pass, const struct walk_batch *batch)
 	uint64_t seal = UINT64_MAX;
 	unsigned i;
 
-	if (pass->next_seal < pass->load->seals)
-		seal = pass->load->seal[pass->next_seal].at.size;
+	if (pass->next_seal < pass->load->seals.count)
+		seal = pass->load->seals.seal[pass->next_seal].at.size;
 	if (batch->whole && pass->tree.size % WALK_LINES == 0 &&
 	    seal >= pass->tree.size + WALK_LINES) {
 		if (tree_frontier_append_node(&pass->tree, WALK_LEVEL, batch->node) != 0)
@@ -49,8 +49,8 @@ grow(struct pass *pass, const struct walk_batch *batch)
 			return -1;
 		if (pass->tree.size >= seal) {
 			reach(pass);
-			seal = pass->next_seal < pass->load->seals ?
-			    pass->load->seal[pass->next_seal].at.size : UINT64_MAX;
+			seal = pass->next_seal < pass->load->seals.count ?
+			    pass->load->seals.seal[pass->next_seal].at.size : UINT64_MAX;
 		}
 	}
 	return 0;

@@ -37,9 +37,8 @@ int pass_run(struct pass *pass, char *err, size_t err_len);
 int pass_again(const struct load *load,
     int (*batch)(void *, const struct walk_batch *), void *context);
 
-/* The verdict and all statements.  head is the saved one, where the options
- * name one.  0, or -1 with a message: memory lacks. */
-int judge(struct pass *pass, const struct seal *head, char *err, size_t err_len);
+/* The verdict and all statements.  0, or -1 with a message: memory lacks. */
+int judge(struct pass *pass, char *err, size_t err_len);
 
 /* Were the signed records changed, as far as the roots tell?  *good gets the
  * largest signed size whose root came out, *bad the first that did not

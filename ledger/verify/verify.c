@@ -5,6 +5,7 @@
 #include <sodium.h>
 
 #include "ledger/verify/pass.h"
+#include "ledger/verify/since.h"
 
 const char *
 verify_verdict_word(enum verify_verdict verdict)
@@ -22,51 +23,38 @@ verify_worse(enum verify_verdict a, enum verify_verdict b)
 	return a == VERIFY_COMPLETE ? b : a;
 }
 
-static int
-load_head(struct load *load, const struct verify_options *options,
-    struct seal *head, char *err, size_t err_len)
-{
-	if (options->head == NULL)
-		return 0;
-	if (load_saved_head(load, options->head, options->key, head) != 0)
-		snprintf(err, err_len, "%.200s: the saved head cannot be read", options->head);
-	else if (head->state == SEAL_MALFORMED)
-		snprintf(err, err_len, "%.200s: no saved head, which is a signed "
-		    "checkpoint: %s", options->head, head->why);
-	else
-		return 0;
-	return -1;
-}
+#define ALL_OVER_AGAIN 1	/* what is new cannot be told apart: read all */
 
 static int
 run(struct pass *pass, char *err, size_t err_len)
 {
-	const struct verify_options *options = pass->options;
-	struct seal head = { .state = SEAL_MALFORMED, .why = "malformed" };
+	struct load *load = pass->load;
 	int result;
 
-	if (load_open(pass->load, options, pass->result, err, err_len) != 0 ||
-	    load_head(pass->load, options, &head, err, err_len) != 0)
+	if (load_open(load, pass->options, pass->result, err, err_len) != 0)
 		return -1;
-	pass->links = links_new(pass->load, pass->load->kind == VERIFY_BUNDLE ?
-	    pass->result->run : NULL);
-	if (chain_init(&pass->chain, pass->load->kind == VERIFY_BUNDLE) != 0 ||
+	pass->links = links_new(load, load->kind == VERIFY_BUNDLE ? pass->result->run : NULL);
+	if (chain_init(&pass->chain, load->kind == VERIFY_BUNDLE) != 0 ||
 	    pass->links == NULL) {
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}
+	if (pass->options->since && !since_begin(load, &pass->chain))
+		return ALL_OVER_AGAIN;
 	result = pass_run(pass, err, err_len);
 	if (result == -2)
 		snprintf(err, err_len, "out of memory");
-	if (result == -1 && pass->load->kind == VERIFY_BUNDLE)
+	if (result == -1 && load->kind == VERIFY_BUNDLE)
 		verify_find(pass->result, VERIFY_GAP, "missing_file", "%.250s", err);
 	else if (result != 0)
 		return -1;
-	return judge(pass, &head, err, err_len);
+	if (pass->options->since && !since_confirmed(load))
+		return ALL_OVER_AGAIN;
+	return judge(pass, err, err_len);
 }
 
-int
-verify_run(const struct verify_options *options, struct verify_result *result,
+static int
+run_once(const struct verify_options *options, struct verify_result *result,
     char *err, size_t err_len)
 {
 	struct load load = { .dirfd = -1 };
@@ -83,6 +71,11 @@ verify_run(const struct verify_options *options, struct verify_result *result,
 	pass->options = options;
 	pass->opened = pass->teardown = UINT64_MAX;
 	status = run(pass, err, err_len);
+	if (status == 0) {
+		result->note = load.note;
+		result->note_len = load.note_len;
+		load.note = NULL;	/* transferred */
+	}
 out:
 	if (pass != NULL) {
 		chain_free(&pass->chain);
@@ -95,10 +88,25 @@ out:
 	return status;
 }
 
+int
+verify_run(const struct verify_options *options, struct verify_result *result,
+    char *err, size_t err_len)
+{
+	struct verify_options all = *options;
+	int status = run_once(options, result, err, err_len);
+
+	if (status != ALL_OVER_AGAIN)
+		return status;
+	all.since = false;
+	return run_once(&all, result, err, err_len);
+}
+
 void
 verify_free(struct verify_result *result)
 {
 	free(result->stream);
+	free(result->note);
+	result->note = NULL;
 	result->stream = NULL;
 	result->streams = 0;
 }

@@ -67,6 +67,7 @@ struct verify_options {
 	const char *path;
 	const struct note_key *key;	/* pinned; NULL: none */
 	const char *head;		/* file with a checkpoint saved before, or NULL */
+	bool since;			/* a ledger: read what is new since head alone */
 	unsigned threads;		/* 0: one for each processor, up to 4 */
 	/* told of the bytes of records read so far, of so many in all; or NULL */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
@@ -79,10 +80,13 @@ struct verify_result {
 	char origin[NOTE_NAME_MAX + 1];
 	char run[RECORD_NAME_MAX + 1];	/* bundle */
 	uint64_t first, size;		/* records [first, size) were read */
+	uint64_t since;			/* size of the saved head that was gone on from; 0: none */
 	uint64_t sealed;		/* tree size of the checkpoint */
 	uint64_t bytes;
 	char root[65];			/* hex, as signed */
 	struct checkpoint head;		/* to be saved; meant where integrity holds */
+	char *note;			/* its note, as it was read; or NULL */
+	size_t note_len;
 	struct verify_statement integrity, completeness, anchoring, coverage;
 	struct verify_stream *stream;
 	unsigned streams;
@@ -93,8 +97,15 @@ struct verify_result {
 	uint64_t drops;			/* records declared as dropped */
 };
 
-/* 0 and a result (to be freed), or -1 with a message: not readable, neither a
- * bundle nor a ledger. */
+/*
+ * With `since`, what the head commits to is taken as verified when it was
+ * saved: streams go on as they stood there.  Where that cannot be confirmed
+ * from the ledger, all of it is read as if `since` were not set; where the head
+ * is not signed by the pinned key there is no result.
+ *
+ * 0 and a result (to be freed), or -1 with a message: not readable, neither a
+ * bundle nor a ledger.
+ */
 int verify_run(const struct verify_options *options,
     struct verify_result *result, char *err, size_t err_len);
 void verify_free(struct verify_result *result);

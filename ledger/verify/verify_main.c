@@ -21,7 +21,7 @@
 enum { EXIT_USAGE_OR_IO = 3 };
 
 struct args {
-	const char *path, *key, *head, *save_head, *sarif, *html;
+	const char *path, *key, *head, *save_head, *since, *sarif, *html;
 	const char *dir;	/* where the files are: path, or what it was unpacked to */
 	bool json, scan, colour, quiet;
 	unsigned threads;
@@ -38,6 +38,9 @@ static const char help[] =
 "      --head=FILE      a checkpoint that you saved before: the ledger must have\n"
 "                       grown from it\n"
 "      --save-head=FILE save this checkpoint, if it is good, for the next time\n"
+"      --since=FILE     a ledger: verify what is new since that saved checkpoint;\n"
+"                       what comes before was verified when it was saved; does\n"
+"                       not look for secrets\n"
 "      --no-scan        do not look for secrets in the files\n"
 "  -j, --json           one JSON object instead of text\n"
 "      --html=FILE      also write a page to be read in a browser, offline\n"
@@ -85,11 +88,12 @@ static int
 parse(int argc, char **argv, const struct verify_defaults *defaults,
     struct args *args)
 {
-	enum { HEAD = 256, SAVE_HEAD, NO_SCAN, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
+	enum { HEAD = 256, SAVE_HEAD, SINCE, NO_SCAN, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
 		{ "head", required_argument, NULL, HEAD },
 		{ "save-head", required_argument, NULL, SAVE_HEAD },
+		{ "since", required_argument, NULL, SINCE },
 		{ "no-scan", no_argument, NULL, NO_SCAN },
 		{ "json", no_argument, NULL, 'j' },
 		{ "threads", required_argument, NULL, THREADS },
@@ -116,6 +120,10 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 			break;
 		case SAVE_HEAD:
 			args->save_head = optarg;
+			break;
+		case SINCE:
+			args->since = optarg;
+			args->scan = false;	/* it would read all */
 			break;
 		case NO_SCAN:
 			args->scan = false;
@@ -151,6 +159,11 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		default:
 			return usage(defaults);
 		}
+	}
+	if (args->head != NULL && args->since != NULL) {
+		fprintf(stderr, "%s: --since holds the ledger against its head already: "
+		    "no --head beside it\n", defaults->program);
+		return usage(defaults);
 	}
 	if (argc - optind > 1) {
 		fprintf(stderr, "%s: one bundle or ledger at a time\n", defaults->program);
@@ -207,28 +220,26 @@ write_all(int fd, const char *text, size_t len)
 	return fsync(fd);
 }
 
-/* A copy of the checkpoint's file, put in place whole. */
+/* The checkpoint that was verified, not one that came meanwhile; put in place
+ * whole. */
 static int
 save_head(const struct args *args, const struct verify_result *result)
 {
-	char path[4096], temp[4096], note[NOTE_MAX];
-	FILE *from;
-	size_t len;
-	int fd;
+	char temp[4096];
+	int fd, n = snprintf(temp, sizeof(temp), "%s.new", args->save_head);
 
-	snprintf(path, sizeof(path), "%s/%s", args->dir,
-	    result->kind == VERIFY_BUNDLE ? "ledger/checkpoint" : "checkpoint");
-	snprintf(temp, sizeof(temp), "%s.new", args->save_head);
-	if ((from = fopen(path, "re")) == NULL)
+	if (n < 0 || (size_t)n >= sizeof(temp) || result->note == NULL) {
+		errno = result->note == NULL ? ENOENT : ENAMETOOLONG;
 		return -1;
-	len = fread(note, 1, sizeof(note), from);
-	fclose(from);
+	}
 	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -1;
-	if (write_all(fd, note, len) != 0 || close(fd) != 0)
+	if (write_all(fd, result->note, result->note_len) != 0) {
+		close(fd);
 		return -1;
-	return rename(temp, args->save_head);
+	}
+	return close(fd) != 0 ? -1 : rename(temp, args->save_head);
 }
 
 static double
@@ -326,8 +337,8 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
     struct verify_result *result, char *err, size_t err_len)
 {
 	struct progress progress;
-	struct verify_options options = { .path = args->dir, .key = key, .head = args->head,
-	    .threads = args->threads, .progress = progress_step, .context = &progress };
+	struct verify_options options = { .path = args->dir, .key = key, .since = args->since != NULL,
+	    .head = args->since != NULL ? args->since : args->head, .threads = args->threads, .progress = progress_step, .context = &progress };
 	int status;
 
 	progress_begin(&progress, !args->quiet && isatty(STDERR_FILENO), "verifying");

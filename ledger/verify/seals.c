@@ -1,0 +1,295 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger/evidence.h"
+#include "ledger/verify/load.h"
+#include "ledger/verify/seals.h"
+
+#define LOG "checkpoints"
+#define BLOCK (4 * NOTE_MAX)	/* bytes of the log in memory */
+
+void
+seal_read(struct seal *seal, const char *text, size_t len,
+    const struct note_key *key, char *origin)
+{
+	struct checkpoint at;
+	struct note note;
+
+	memset(seal, 0, sizeof(*seal));
+	seal->state = SEAL_MALFORMED;
+	if (note_parse(&note, text, len, &seal->why) != 0)
+		return;
+	if (checkpoint_parse(&at, note.text, note.text_len) != 0) {
+		seal->why = "not three lines of origin, size and root";
+		return;
+	}
+	seal->at.size = at.size;
+	memcpy(seal->at.root, at.root, TREE_HASH_LEN);
+	if (origin != NULL)
+		memcpy(origin, at.origin, sizeof(at.origin));
+	seal->others = note.count;
+	seal->state = SEAL_UNPINNED;
+	seal->why = "no key is pinned";
+	if (key == NULL)
+		return;
+	seal->why = "another ledger's origin";
+	if (strcmp(at.origin, key->name) != 0)
+		return;
+	switch (note_verify(&note, key, NULL)) {
+	case NOTE_GOOD:
+		seal->state = SEAL_GOOD;
+		seal->others = note.count - 1;
+		seal->why = "";
+		break;
+	case NOTE_UNSIGNED:
+		seal->why = "not signed by the pinned key";
+		break;
+	case NOTE_FORGED:
+		seal->state = SEAL_FORGED;
+		seal->why = "the pinned key's signature does not match";
+		break;
+	}
+}
+
+int
+seals_add(struct seals *seals, const struct seal *seal)
+{
+	struct seal *more;
+
+	if (seals->count == SEALS_MAX) {	/* in place of the oldest */
+		seals->more = true;
+		seals->seal[seals->oldest++ % SEALS_MAX] = *seal;
+		return 0;
+	}
+	if ((seals->count & (seals->count + 1)) == 0) {
+		more = realloc(seals->seal, (2 * (size_t)seals->count + 2) * sizeof(*more));
+		if (more == NULL)
+			return -1;
+		seals->seal = more;
+	}
+	seals->seal[seals->count++] = *seal;
+	return 0;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	const struct seal *x = a, *y = b;
+
+	return (x->at.size > y->at.size) - (x->at.size < y->at.size);
+}
+
+void
+seals_sort(struct seals *seals)
+{
+	if (seals->count > 1)
+		qsort(seals->seal, seals->count, sizeof(*seals->seal), by_size);
+}
+
+/* ---- the log of all ---- */
+
+/* A window over the file, that moves on. */
+struct log {
+	int fd;
+	uint64_t size, at;	/* of the file; where the window's end is in it */
+	char *buf;
+	size_t have, used;
+};
+
+/* Where a note that starts at p ends: behind the last line with a dash.  NULL:
+ * not within what is here. */
+static const char *
+note_end(const char *p, const char *end)
+{
+	const char *blank = memmem(p, (size_t)(end - p), "\n\n", 2), *lf;
+
+	if (blank == NULL)
+		return NULL;
+	for (p = blank + 2; end - p > 3 && memcmp(p, "\xe2\x80\x94", 3) == 0; p = lf + 1)
+		if ((lf = memchr(p, '\n', (size_t)(end - p))) == NULL)
+			return NULL;
+	return p == blank + 2 ? NULL : p;
+}
+
+static int
+log_open(struct log *log, int dirfd)
+{
+	*log = (struct log){ .fd = -1 };
+	if ((log->buf = malloc(BLOCK)) == NULL)
+		return -1;
+	log->fd = evidence_open(dirfd, LOG, &log->size);
+	return log->fd >= 0 ? 0 : -1;
+}
+
+static void
+log_close(struct log *log)
+{
+	free(log->buf);
+	if (log->fd >= 0)
+		close(log->fd);
+}
+
+/* Drop what was used, and read on behind the rest.  0, or -1 and errno. */
+static int
+log_fill(struct log *log)
+{
+	uint64_t left = log->size - log->at;
+	size_t room;
+	ptrdiff_t n;
+
+	memmove(log->buf, log->buf + log->used, log->have - log->used);
+	log->have -= log->used;
+	log->used = 0;
+	room = BLOCK - log->have;
+	n = evidence_pread(log->fd, log->buf + log->have, left < room ? (size_t)left : room,
+	    log->at);
+	if (n < 0)
+		return -1;
+	log->have += (size_t)n;
+	log->at += (uint64_t)n;
+	return 0;
+}
+
+/*
+ * The next note, until the call after.  1; 0 at the end, or where the last one
+ * is being written or cut (the latest is in a file of its own); -1 and errno,
+ * EFBIG where one is too long.
+ */
+static int
+log_next(struct log *log, const char **note, size_t *len)
+{
+	const char *end;
+
+	for (;;) {
+		while (log->used < log->have && log->buf[log->used] == '\n')
+			log->used++;
+		*note = log->buf + log->used;
+		end = note_end(*note, log->buf + log->have);
+		/* one more line of it may follow what is here */
+		if (end != NULL && (end < log->buf + log->have || log->at == log->size))
+			break;
+		if (log->at == log->size)
+			return 0;
+		if (log->used == 0 && log->have == BLOCK) {
+			errno = EFBIG;
+			return -1;
+		}
+		if (log_fill(log) != 0)
+			return -1;
+	}
+	*len = (size_t)(end - *note);
+	log->used = (size_t)(end - log->buf);
+	return 1;
+}
+
+/* Go on at the first note that begins behind offset `at`. */
+static int
+log_seek(struct log *log, uint64_t at)
+{
+	const char *p, *end;
+
+	log->have = log->used = 0;
+	log->at = at;
+	if (log_fill(log) != 0)
+		return -1;
+	if (at == 0)
+		return 0;
+	for (p = log->buf, end = p + log->have; (p = memmem(p, (size_t)(end - p), "\n\n",
+	    2)) != NULL; p++)
+		if (end - p > 4 && memcmp(p + 2, "\xe2\x80\x94", 3) != 0)
+			break;
+	log->used = p == NULL ? log->have : (size_t)(p + 2 - log->buf);
+	return 0;
+}
+
+/* Begin so far from the end that the first note read is of at most size
+ * `from`, or at the beginning: the cost is that of what came since. */
+static int
+log_seek_size(struct log *log, uint64_t from)
+{
+	uint64_t back;
+	struct seal seal;
+	const char *note;
+	size_t len;
+
+	for (back = BLOCK / 4; from > 0 && back < log->size; back *= 4) {
+		if (log_seek(log, log->size - back) != 0)
+			return -1;
+		if (log_next(log, &note, &len) == 1) {
+			seal_read(&seal, note, len, NULL, NULL);
+			if (seal.state != SEAL_MALFORMED && seal.at.size <= from)
+				return log_seek(log, log->size - back);
+		}
+	}
+	return log_seek(log, 0);
+}
+
+int
+seals_load_log(struct seals *seals, int dirfd, uint64_t from,
+    const struct note_key *key, struct verify_result *result)
+{
+	uint64_t size = 0;
+	struct seal seal;
+	const char *note;
+	struct log log;
+	size_t len;
+	int status;
+
+	if (log_open(&log, dirfd) != 0 || log_seek_size(&log, from) != 0) {
+		verify_find(result, VERIFY_NOT_ESTABLISHED, LOG,
+		    "the file of all checkpoints cannot be read: %s", load_reason());
+		log_close(&log);
+		return 0;
+	}
+	while ((status = log_next(&log, &note, &len)) == 1) {
+		seal_read(&seal, note, len, NULL, NULL);
+		if (seal.state != SEAL_MALFORMED && seal.at.size < from)
+			continue;	/* of what was verified before */
+		if (seal.state != SEAL_MALFORMED)
+			seal_read(&seal, note, len, key, NULL);
+		if (seal.state == SEAL_FORGED || seal.state == SEAL_MALFORMED)
+			verify_find(result, VERIFY_GAP, "checkpoint", "the checkpoint that ends "
+			    "at byte %" PRIu64 " of the file of all: %s",
+			    log.at - (log.have - log.used), seal.why);
+		else if (seal.at.size < size)
+			verify_find(result, VERIFY_GAP, "rollback", "the file of all checkpoints "
+			    "has size %" PRIu64 " after size %" PRIu64, seal.at.size, size);
+		else
+			size = seal.at.size;
+		if (seal.state != SEAL_MALFORMED && (status = seals_add(seals, &seal)) != 0)
+			break;
+	}
+	if (status < 0 && errno != ENOMEM) {
+		verify_find(result, VERIFY_GAP, "checkpoint",
+		    "the file of all checkpoints: %s", load_reason());
+		status = 0;
+	}
+	if (seals->more)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, LOG, "more than %u checkpoints: "
+		    "the oldest were not compared with the records", SEALS_MAX);
+	log_close(&log);
+	return status;
+}
+
+char *
+seals_find_text(int dirfd, const struct seal *wanted, size_t *len)
+{
+	char *copy = NULL;
+	struct seal seal;
+	const char *note;
+	struct log log;
+
+	if (log_open(&log, dirfd) == 0 && log_seek_size(&log, wanted->at.size == 0 ? 0 : wanted->at.size - 1) == 0)
+		while (copy == NULL && log_next(&log, &note, len) == 1) {
+			seal_read(&seal, note, *len, NULL, NULL);
+			if (seal.state != SEAL_MALFORMED && seal.at.size == wanted->at.size &&
+			    memcmp(seal.at.root, wanted->at.root, TREE_HASH_LEN) == 0)
+				copy = strndup(note, *len);
+		}
+	log_close(&log);
+	return copy;
+}

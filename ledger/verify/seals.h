@@ -1,0 +1,59 @@
+/*
+ * The checkpoints that a verification is held against: the latest one, the log
+ * of all of them, and a head that the verifier saved.
+ */
+#ifndef LEDGER_VERIFY_SEALS_H
+#define LEDGER_VERIFY_SEALS_H
+
+#include "ledger/verify/verify.h"
+
+#define SEALS_MAX (1u << 20)	/* kept, the latest ones */
+
+enum seal_state {
+	SEAL_MALFORMED,		/* or not there: what is zeroed is not good */
+	SEAL_FORGED,		/* in the pinned key's name, but not signed by it */
+	SEAL_UNPINNED,		/* not signed by it, or there is none */
+	SEAL_GOOD		/* signed by the pinned key */
+};
+
+struct seal {
+	struct {
+		uint64_t size;
+		uint8_t root[TREE_HASH_LEN];
+	} at;
+	enum seal_state state;
+	bool saved;		/* a head that the verifier kept */
+	bool reached, matches;	/* set by the pass */
+	unsigned others;	/* signatures of other keys */
+	const char *why;	/* of what is not good, constant */
+};
+
+/* Read a note.  Where it is one, origin (NOTE_NAME_MAX + 1 bytes, or NULL) gets
+ * whose. */
+void seal_read(struct seal *seal, const char *text, size_t len,
+    const struct note_key *key, char *origin);
+
+/* In the order of their sizes, once sorted. */
+struct seals {
+	struct seal *seal;
+	unsigned count, oldest;
+	bool more;		/* than are kept */
+};
+
+/* 0, or -1 where memory lacks. */
+int seals_add(struct seals *seals, const struct seal *seal);
+void seals_sort(struct seals *seals);
+
+/*
+ * The log of all checkpoints below dirfd: sizes must grow, and each be signed;
+ * findings for what is not so.  Read in constant memory, and only from about
+ * size `from` on.  0, or -1 where memory lacks.
+ */
+int seals_load_log(struct seals *seals, int dirfd, uint64_t from,
+    const struct note_key *key, struct verify_result *result);
+
+/* The text of the note of that size and root in the log of all, to be freed;
+ * NULL where it is not there. */
+char *seals_find_text(int dirfd, const struct seal *seal, size_t *len);
+
+#endif
