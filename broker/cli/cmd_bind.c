@@ -26,6 +26,7 @@ const struct opt cmd_bind_opts[] = {
 	{ "env", 0, "VAR", true, "an environment variable that holds the placeholder; default: by host" },
 	{ "no-env", 0, NULL, false, "no environment variable" },
 	{ "requests", 0, "N", false, "at most N requests in one run" },
+	{ "cost", 0, "N", false, "what one request costs, in units of your choice; see `run --budget-cost`" },
 	{ "escaped-slash", 0, NULL, false, "let paths hold %2F, which ends a segment for * (npm's @scope%2Fname, GitLab's group%2Fproject)" },
 	{ "replace", 0, NULL, false, "replace a binding of that name" },
 	{ NULL, 0, NULL, false, NULL }
@@ -40,7 +41,7 @@ struct bind {
 	const struct opts *opts;
 	const char *secret, *id;
 	bool https;
-	long long port, requests;
+	long long port, requests, cost;
 	char err[CLI_ERR_MAX];
 };
 
@@ -341,6 +342,8 @@ make_binding(struct bind *bind, json_t *bindings)
 	    json_object_get(binding, "hosts"))) &&
 	    (!opt_flag(bind->opts, "escaped-slash") ||
 	    add(binding, "escaped_slash", json_true())) &&
+	    (bind->cost == 0 || add(binding, "cost",
+	    json_integer((json_int_t)bind->cost))) &&
 	    (bind->requests == 0 || add(binding, "limits",
 	    json_pack("{s:I}", "requests", (json_int_t)bind->requests))))
 		return binding;
@@ -372,7 +375,9 @@ read_bind(struct bind *bind)
 	bind->port = bind->https ? 443 : 80;
 	if (opt_number(opts, "port", 1, 65535, &bind->port, bind->err,
 	    sizeof(bind->err)) != 0 || opt_number(opts, "requests", 1, INT32_MAX,
-	    &bind->requests, bind->err, sizeof(bind->err)) != 0)
+	    &bind->requests, bind->err, sizeof(bind->err)) != 0 ||
+	    opt_number(opts, "cost", 1, INT32_MAX, &bind->cost, bind->err,
+	    sizeof(bind->err)) != 0)
 		return cli_usage("%s", bind->err);
 	return 0;
 }

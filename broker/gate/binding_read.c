@@ -253,7 +253,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 	const char *secret = NULL, *scheme = "https", *note = NULL;
 	json_t *hosts = NULL, *placement = NULL, *allow = NULL, *env = NULL,
 	    *limits = NULL;
-	int64_t port = -1;
+	int64_t port = -1, cost = 0;	/* the policy reads the cost */
 	const struct json_in_field fields[] = {
 		{ "secret", JSON_IN_STR, true, 1, 64, &secret },
 		{ "scheme", JSON_IN_STR, false, 1, 5, &scheme },
@@ -263,6 +263,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 		{ "allow", JSON_IN_ARRAY, false, 0, 0, &allow },
 		{ "env", JSON_IN_ARRAY, false, 0, ENV_MAX, &env },
 		{ "limits", JSON_IN_OBJECT, false, 0, 0, &limits },
+		{ "cost", JSON_IN_INT, false, 0, INT32_MAX, &cost },
 		{ "note", JSON_IN_STR, false, 1, 0, &note },
 		{ "escaped_slash", JSON_IN_BOOL, false, 0, 0, &out->escaped_slash },
 	};
@@ -276,7 +277,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 	if (!id_ok(id))
 		return binding_fail(err, err_len, where,
 		    "a binding's id is made of a-z, 0-9, '.', '_' and '-'");
-	if (json_in_read(object, fields, 10, where, err, err_len) == -1)
+	if (json_in_read(object, fields, 11, where, err, err_len) == -1)
 		return -1;
 	out->https = strcmp(scheme, "https") == 0;
 	if (!out->https && strcmp(scheme, "http") != 0)

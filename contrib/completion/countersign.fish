@@ -41,6 +41,7 @@ complete -c countersign -n '__countersign_at " bind"' -l http -d 'plain HTTP: th
 complete -c countersign -n '__countersign_at " bind"' -l env -r -d 'an environment variable that holds the placeholder; default: by host'
 complete -c countersign -n '__countersign_at " bind"' -l no-env -d 'no environment variable'
 complete -c countersign -n '__countersign_at " bind"' -l requests -r -d 'at most N requests in one run'
+complete -c countersign -n '__countersign_at " bind"' -l cost -r -d 'what one request costs, in units of your choice; see `run --budget-cost`'
 complete -c countersign -n '__countersign_at " bind"' -l escaped-slash -d 'let paths hold %2F, which ends a segment for * (npm\'s @scope%2Fname, GitLab\'s group%2Fproject)'
 complete -c countersign -n '__countersign_at " bind"' -l replace -d 'replace a binding of that name'
 complete -c countersign -n '__countersign_at " bind"' -l help -d 'show this and exit'

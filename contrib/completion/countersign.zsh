@@ -75,6 +75,7 @@ case "$at" in
 		'--env:an environment variable that holds the placeholder; default\: by host'
 		'--no-env:no environment variable'
 		'--requests:at most N requests in one run'
+		'--cost:what one request costs, in units of your choice; see `run --budget-cost`'
 		'--escaped-slash:let paths hold %2F, which ends a segment for * (npm'\''s @scope%2Fname, GitLab'\''s group%2Fproject)'
 		'--replace:replace a binding of that name'
 		'--help:show this and exit'

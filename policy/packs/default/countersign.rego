@@ -41,10 +41,12 @@ kind := input.action.kind
 # With a credential the binding must cover everything about the request.
 http_answer := binding_refusal(input.secret.binding) if {
 	input.secret.binding
-} else := allow_request(
-	"binding/allow",
-	sprintf("binding %s allows %s %s", [input.secret.binding, method, path]),
-) if {
+} else := {
+	"decision": "allow",
+	"rule": "binding/allow",
+	"reason": sprintf("binding %s allows %s %s", [input.secret.binding, method, path]),
+	"obligations": array.concat(bytes_left, cost_of(input.secret.binding)),
+} if {
 	input.secret.binding
 } else := allow_request(
 	"bound-host/allow",
@@ -333,6 +335,11 @@ over(name, what) := deny(
 
 bytes_left := [{"max_bytes": limits.bytes_out - input.budget.bytes_out}] if {
 	limits.bytes_out >= input.budget.bytes_out
+} else := []
+
+# What a request under this binding costs; the broker books it on the run.
+cost_of(id) := [{"cost": data.bindings[id].cost}] if {
+	data.bindings[id].cost > 0
 } else := []
 
 # --- delegation ---------------------------------------------------------

@@ -57,6 +57,23 @@ test_allowed if {
 
 test_get_covers_head if rule_of(request("HEAD", "/repos/o/r")) == "binding/allow"
 
+test_cost_of_a_binding if {
+	d := countersign.decision with input as request("GET", "/repos/o/r")
+		with data.bindings as {"github": object.union(bindings.github, {"cost": 7})}
+		with data.limits as {"cost": 100}
+	d.rule == "binding/allow"
+	d.obligations == [{"cost": 7}]
+}
+
+test_grant_costs_nothing if {
+	d := countersign.decision with input as grant("http:GET")
+		with data.bindings as {"github": object.union(bindings.github, {"cost": 7})}
+	d.rule == "grant/allow"
+	every o in d.obligations {
+		not o.cost
+	}
+}
+
 test_method if rule_of(request("DELETE", "/repos/o/r")) == "binding/method"
 
 test_path if rule_of(request("POST", "/repos/o/other/issues")) == "binding/path"
