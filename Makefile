@@ -62,7 +62,7 @@ BINS     := $(BUILD)/countersignd $(BUILD)/countersign $(BUILD)/countersign-veri
 all: $(BINS)
 
 help:
-	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+	@sed -n 's/^## //p' $(filter-out %.d,$(MAKEFILE_LIST))
 
 ## all (default)   the three programs, in build/
 ## check           everything that can be tested here; ends with N passed, N failed, N skipped
