@@ -79,12 +79,13 @@ $(BUILD)/obj/%.o: %.c
 
 # Files that are embedded come in through the assembler, whose symbols link-time
 # optimisation does not see.
-$(BUILD)/obj/policy/default_pack.o $(BUILD)/obj/broker/cli/node_proxy.o $(BUILD)/obj/ledger/report/html_style.o: LTO :=
+$(BUILD)/obj/policy/default_pack.o $(BUILD)/obj/broker/cli/node_proxy.o $(BUILD)/obj/ledger/report/html_style.o $(BUILD)/obj/ledger/export/vlc1_adapter.o: LTO :=
 
 # The packs are embedded: the object changes with them.
 $(BUILD)/obj/policy/default_pack.o: $(wildcard policy/packs/default/* policy/packs/default/.manifest)
 $(BUILD)/obj/broker/cli/node_proxy.o: broker/cli/node_proxy.cjs
 $(BUILD)/obj/ledger/report/html_style.o: ledger/report/report.css
+$(BUILD)/obj/ledger/export/vlc1_adapter.o: ledger/export/vlc1-adapter.json
 
 define library
 $(BUILD)/lib$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
@@ -141,7 +142,7 @@ DOC      := $(D)/share/doc/countersign
 INSTALL  := install -p
 MANPAGES  = $(wildcard $(LIBNAMES:%=%/*.[1-8]))
 DOCS      = README.md LICENSE $(wildcard $(LIBNAMES:%=%/*.md) $(LIBNAMES:%=%/*/*.md))
-DATA      = $(wildcard broker/api/openapi.json ledger/report/*.schema.json)
+DATA      = $(wildcard broker/api/openapi.json ledger/report/*.schema.json ledger/export/*.json)
 
 .PHONY: install uninstall
 install: all

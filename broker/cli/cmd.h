@@ -43,6 +43,10 @@ extern const char cmd_query_details[];
 int cmd_query(const struct opts *opts);
 int cmd_stats(const struct opts *opts);
 
+extern const struct opt cmd_export_opts[];
+extern const char cmd_export_details[];
+int cmd_export(const struct opts *opts);
+
 extern const struct opt cmd_bundle_opts[];
 extern const char cmd_bundle_details[];
 int cmd_bundle(const struct opts *opts);

@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger publish' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -153,6 +153,24 @@ complete -c countersign -f -n '__countersign_at " ledger"' -a stats -d 'Records,
 complete -c countersign -n '__countersign_at " ledger stats"' -l json -d 'print JSON'
 complete -c countersign -n '__countersign_at " ledger stats"' -l ledger -r -d 'a ledger\'s or bundle\'s directory; default this home\'s'
 complete -c countersign -n '__countersign_at " ledger stats"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " ledger"' -a export -d 'Records in the forms of others: ocsf, otlp, cef, vlc1, val'
+complete -c countersign -n '__countersign_at " ledger export"' -l to -r -d 'send it: otlp to http(s)://HOST[:PORT], cef to tls://HOST[:PORT]'
+complete -c countersign -n '__countersign_at " ledger export"' -l ca -r -d 'certificates to trust for that; default the system\'s'
+complete -c countersign -n '__countersign_at " ledger export"' -l header -r -d 'a header for HTTP, such as \'Authorization: Bearer ...\''
+complete -c countersign -n '__countersign_at " ledger export"' -l follow -d 'go on as records are written'
+complete -c countersign -n '__countersign_at " ledger export"' -l position -r -d 'where the last export ended, to go on from there'
+complete -c countersign -n '__countersign_at " ledger export"' -l tries -r -d 'give a batch up after so many tries; default never'
+complete -c countersign -n '__countersign_at " ledger export"' -l record-integrity -d 'ocsf: the attestation of 1.9\'s record_integrity'
+complete -c countersign -n '__countersign_at " ledger export"' -l adapter -d 'vlc1: print the adapter\'s declaration, and end'
+complete -c countersign -n '__countersign_at " ledger export"' -l run -r -d 'only records of this run'
+complete -c countersign -n '__countersign_at " ledger export"' -l type -r -d 'only records of this type, such as refusal'
+complete -c countersign -n '__countersign_at " ledger export"' -l stream -r -d 'only records of this stream'
+complete -c countersign -n '__countersign_at " ledger export"' -l target -r -d 'only records about a target that holds this text'
+complete -c countersign -n '__countersign_at " ledger export"' -l decision -r -d 'only what was decided so: allow, deny, ask; or failed'
+complete -c countersign -n '__countersign_at " ledger export"' -l since -r -d 'not before: 2026-11-29T15:36:01Z, a date, or 10m, 2h, 7d ago'
+complete -c countersign -n '__countersign_at " ledger export"' -l until -r -d 'not after'
+complete -c countersign -n '__countersign_at " ledger export"' -l ledger -r -d 'a ledger\'s or bundle\'s directory; default this home\'s'
+complete -c countersign -n '__countersign_at " ledger export"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " ledger"' -a publish -d 'Write the tree as tiles for a web server'
 complete -c countersign -n '__countersign_at " ledger publish"' -l entries -d 'the records too, not only hashes: they tell what your agents did'
 complete -c countersign -n '__countersign_at " ledger publish"' -l ledger -r -d 'a ledger\'s directory; default this home\'s'

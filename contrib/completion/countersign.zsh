@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -180,6 +180,7 @@ case "$at" in
 		'tail:Show the last records'
 		'query:Find records'
 		'stats:Records, rate, size, gaps, the last checkpoint'
+		'export:Records in the forms of others\: ocsf, otlp, cef, vlc1, val'
 		'publish:Write the tree as tiles for a web server'
 		'--help:show help'
 		'--lines:how many records; default 20'
@@ -226,6 +227,25 @@ case "$at" in
 		) ;;
 	' ledger stats') offer=(
 		'--json:print JSON'
+		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--help:show this and exit'
+		) ;;
+	' ledger export') offer=(
+		'--to:send it\: otlp to http(s)\://HOST[\:PORT], cef to tls\://HOST[\:PORT]'
+		'--ca:certificates to trust for that; default the system'\''s'
+		'--header:a header for HTTP, such as '\''Authorization\: Bearer ...'\'''
+		'--follow:go on as records are written'
+		'--position:where the last export ended, to go on from there'
+		'--tries:give a batch up after so many tries; default never'
+		'--record-integrity:ocsf\: the attestation of 1.9'\''s record_integrity'
+		'--adapter:vlc1\: print the adapter'\''s declaration, and end'
+		'--run:only records of this run'
+		'--type:only records of this type, such as refusal'
+		'--stream:only records of this stream'
+		'--target:only records about a target that holds this text'
+		'--decision:only what was decided so\: allow, deny, ask; or failed'
+		'--since:not before\: 2026-11-29T15\:36\:01Z, a date, or 10m, 2h, 7d ago'
+		'--until:not after'
 		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
 		'--help:show this and exit'
 		) ;;

@@ -63,6 +63,15 @@ filter_match(const struct filter *f, const struct reader_line *line, struct fact
 	return false;
 }
 
+bool
+filter_matches(const struct filter *f, const struct reader_line *line,
+    const struct facts *facts)
+{
+	if (line->rule != NULL)
+		return filter_is_any(f);
+	return envelope_matches(f, &line->record) && facts_match(f, facts);
+}
+
 /* ---- moments ---- */
 
 static int

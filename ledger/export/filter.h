@@ -29,6 +29,11 @@ bool filter_is_any(const struct filter *filter);
 bool filter_match(const struct filter *filter, const struct reader_line *line,
     struct facts *facts);
 
+/* The same where the facts are there already (not read where the line is no
+ * record). */
+bool filter_matches(const struct filter *filter, const struct reader_line *line,
+    const struct facts *facts);
+
 /*
  * A moment: 2026-11-29T15:36:01Z (with fraction, or without seconds), a date,
  * or how long ago from now_us: 90s, 10m, 2h, 7d.  0, or -1.

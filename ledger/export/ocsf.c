@@ -1,0 +1,550 @@
+/*
+ * OCSF 1.8 (schema.ocsf.io), class by class:
+ *
+ *   4002 HTTP Activity            requests with a method, and their outcomes
+ *   4001 Network Activity         tunnels, and what was refused before it was a request
+ *   6003 API Activity             grants and secrets
+ *   5019 Device Config State Change   the policy
+ *   6002 Application Lifecycle    runs and the recorder
+ *   2004 Detection Finding        records dropped, missing or unreadable
+ *   0    Base Event               all other types
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ledger/export/export.h"
+#include "ledger/json_out.h"
+
+enum class_uid { BASE = 0, FINDING = 2004, NETWORK = 4001, HTTP = 4002, CONFIG = 5019,
+	LIFECYCLE = 6002, API = 6003 };
+enum { OTHER = 99 };
+enum { INFORMATIONAL = 1, LOW = 2, MEDIUM = 3, HIGH = 4 };
+enum { SUCCESS = 1, FAILURE = 2 };
+
+struct kind {
+	enum class_uid class;
+	int activity;
+	const char *activity_name;
+	int severity;
+	int status;		/* 0: not told */
+};
+
+static const struct { enum class_uid uid; int category; const char *name, *category_name; } classes[] = {
+	{ BASE, 0, "Base Event", "Uncategorized" },
+	{ FINDING, 2, "Detection Finding", "Findings" },
+	{ NETWORK, 4, "Network Activity", "Network Activity" },
+	{ HTTP, 4, "HTTP Activity", "Network Activity" },
+	{ CONFIG, 5, "Device Config State Change", "Discovery" },
+	{ LIFECYCLE, 6, "Application Lifecycle", "Application Activity" },
+	{ API, 6, "API Activity", "Application Activity" },
+};
+
+static const char *const severities[] = { "Unknown", "Informational", "Low", "Medium", "High" };
+
+/* ---- which class, which activity ---- */
+
+static void
+http_activity(struct kind *k, const char *verb)
+{
+	static const struct { const char *verb; int id; const char *name; } verbs[] = {
+		{ "CONNECT", 1, "Connect" }, { "DELETE", 2, "Delete" }, { "GET", 3, "Get" },
+		{ "HEAD", 4, "Head" }, { "OPTIONS", 5, "Options" }, { "POST", 6, "Post" },
+		{ "PUT", 7, "Put" }, { "TRACE", 8, "Trace" }, { "PATCH", 9, "Patch" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(verbs[i].verb, verb) == 0) {
+			k->activity = verbs[i].id;
+			k->activity_name = verbs[i].name;
+			return;
+		}
+	k->activity = OTHER;
+	k->activity_name = "Other";
+}
+
+static struct kind
+request_kind(const struct facts *f)
+{
+	const bool refused = f->kind == FACTS_REFUSED;
+	struct kind k = { HTTP, OTHER, "Other", refused ? MEDIUM : INFORMATIONAL,
+	    refused ? FAILURE : SUCCESS };
+
+	if (f->verb[0] != '\0' && f->path[0] != '\0' && strcmp(f->verb, "CONNECT") != 0) {
+		http_activity(&k, f->verb);
+		return k;
+	}
+	k.class = NETWORK;
+	k.activity = refused ? 5 : 1;
+	k.activity_name = refused ? "Refuse" : "Open";
+	return k;
+}
+
+static struct kind
+outcome_kind(const struct facts *f)
+{
+	if (f->status >= 0)
+		return (struct kind){ HTTP, OTHER, "Response", INFORMATIONAL,
+		    f->status < 400 ? SUCCESS : FAILURE };
+	if (f->error[0] != '\0')
+		return (struct kind){ NETWORK, 4, "Fail", LOW, FAILURE };
+	return (struct kind){ NETWORK, 2, "Close", INFORMATIONAL, SUCCESS };
+}
+
+static struct kind
+api_kind(const struct facts *f)
+{
+	const char *what = f->state[0] != '\0' ? f->state : f->event;
+
+	if (strcmp(what, "issued") == 0 || strcmp(what, "stored") == 0)
+		return (struct kind){ API, 1, "Create", INFORMATIONAL, SUCCESS };
+	if (strcmp(what, "revoked") == 0)
+		return (struct kind){ API, 4, "Delete", INFORMATIONAL, SUCCESS };
+	return (struct kind){ API, 3, "Update", INFORMATIONAL, SUCCESS };
+}
+
+static struct kind
+lifecycle_kind(const struct facts *f)
+{
+	if (strcmp(f->type, "open") == 0 || strcmp(f->state, "open") == 0)
+		return (struct kind){ LIFECYCLE, 3, "Start", INFORMATIONAL, SUCCESS };
+	if (strcmp(f->type, "close") == 0 || strcmp(f->type, "teardown") == 0 ||
+	    strcmp(f->state, "closed") == 0)
+		return (struct kind){ LIFECYCLE, 4, "Stop", INFORMATIONAL, SUCCESS };
+	return (struct kind){ LIFECYCLE, OTHER, "Other", INFORMATIONAL, 0 };
+}
+
+static struct kind
+kind_of(const struct facts *f)
+{
+	static const char *const lifecycle[] = { "run", "open", "close", "teardown", "recover" };
+	size_t i;
+
+	if (strcmp(f->type, "drop") == 0)
+		return (struct kind){ FINDING, 1, "Create", HIGH, 0 };
+	if (strcmp(f->type, "policy") == 0)
+		return (struct kind){ CONFIG, 1, "Log", INFORMATIONAL, SUCCESS };
+	if (strcmp(f->type, "grant") == 0 || strcmp(f->type, "secret") == 0)
+		return api_kind(f);
+	if (strcmp(f->type, "outcome") == 0)
+		return outcome_kind(f);
+	if ((f->decision[0] != '\0' || strcmp(f->type, "use") == 0) && f->tool[0] != '\0' &&
+	    f->host[0] == '\0')
+		return (struct kind){ API, OTHER, "Other", f->kind == FACTS_REFUSED ? MEDIUM :
+		    INFORMATIONAL, f->kind == FACTS_REFUSED ? FAILURE : SUCCESS };
+	if (f->decision[0] != '\0' || strcmp(f->type, "use") == 0)
+		return request_kind(f);
+	for (i = 0; i < sizeof(lifecycle) / sizeof(lifecycle[0]); i++)
+		if (strcmp(f->type, lifecycle[i]) == 0)
+			return lifecycle_kind(f);
+	return (struct kind){ BASE, OTHER, "Other", INFORMATIONAL, 0 };
+}
+
+/* ---- members ---- */
+
+static void
+put_class(struct json_out *o, const struct kind *k)
+{
+	size_t i = 0;
+
+	while (classes[i].uid != k->class)
+		i++;
+	json_out_uint(o, "class_uid", k->class);
+	json_out_str(o, "class_name", classes[i].name);
+	json_out_int(o, "category_uid", classes[i].category);
+	json_out_str(o, "category_name", classes[i].category_name);
+	json_out_int(o, "activity_id", k->activity);
+	json_out_str(o, "activity_name", k->activity_name);
+	json_out_int(o, "type_uid", (int64_t)k->class * 100 + k->activity);
+	json_out_int(o, "severity_id", k->severity);
+	json_out_str(o, "severity", severities[k->severity]);
+	if (k->status != 0) {
+		json_out_int(o, "status_id", k->status);
+		json_out_str(o, "status", k->status == SUCCESS ? "Success" : "Failure");
+	}
+}
+
+static void
+put_product(struct json_out *o, const char *key)
+{
+	json_out_object(o, key);
+	json_out_str(o, "name", "countersign");
+	json_out_str(o, "vendor_name", "countersign");
+	json_out_str(o, "version", COUNTERSIGN_VERSION);
+	json_out_object_end(o);
+}
+
+static void
+put_metadata(struct json_out *o, const struct export_item *item, const char *suffix,
+    const struct ocsf_options *options, bool decided)
+{
+	char uid[96];
+	unsigned i;
+
+	for (i = 0; i < TREE_HASH_LEN; i++)
+		snprintf(uid + 2 * i, 3, "%02x", item->leaf[i]);
+	snprintf(uid + 64, sizeof(uid) - 64, "%s", suffix);
+	json_out_object(o, "metadata");
+	json_out_str(o, "version", "1.8.0");
+	put_product(o, "product");
+	json_out_str(o, "uid", uid);
+	if (item->facts != NULL) {
+		json_out_uint(o, "sequence", item->facts->seq);
+		json_out_str(o, "log_name", item->facts->stream);
+		json_out_str(o, "event_code", item->facts->type);
+		if (item->facts->run[0] != '\0')
+			json_out_str(o, "correlation_uid", item->facts->run);
+	}
+	if (options->origin != NULL)
+		json_out_str(o, "log_provider", options->origin);
+	json_out_array(o, "profiles");
+	if (decided)
+		json_out_str(o, NULL, "security_control");
+	if (options->integrity)
+		json_out_str(o, NULL, "record_integrity");
+	json_out_array_end(o);
+	json_out_object_end(o);
+}
+
+static void
+put_endpoint(struct json_out *o, const char *key, const struct facts *f)
+{
+	json_out_object(o, key);
+	json_out_str(o, "hostname", f->host);
+	if (f->port >= 0)
+		json_out_int(o, "port", f->port);
+	json_out_object_end(o);
+}
+
+static void
+put_broker(struct json_out *o, const char *key, const struct ocsf_options *options)
+{
+	json_out_object(o, key);
+	json_out_str(o, "name", "countersign");
+	if (options->hostname != NULL)
+		json_out_str(o, "hostname", options->hostname);
+	json_out_object_end(o);
+}
+
+static void
+put_url(struct json_out *o, const struct facts *f)
+{
+	char url[FACTS_TEXT_MAX + 512], port[24] = "";
+
+	if (f->port >= 0)
+		snprintf(port, sizeof(port), ":%lld", (long long)f->port);
+	snprintf(url, sizeof(url), "%s://%s%s%s", f->scheme, f->host, port, f->path);
+	json_out_object(o, "url");
+	json_out_str(o, "scheme", f->scheme);
+	json_out_str(o, "hostname", f->host);
+	if (f->port >= 0)
+		json_out_int(o, "port", f->port);
+	json_out_str(o, "path", f->path);
+	json_out_str(o, "url_string", url);
+	json_out_object_end(o);
+}
+
+static void
+put_http(struct json_out *o, const struct facts *f, const struct ocsf_options *options)
+{
+	if (strcmp(f->type, "outcome") == 0) {
+		json_out_object(o, "http_response");
+		json_out_int(o, "code", f->status);
+		if (f->bytes_in >= 0)
+			json_out_int(o, "length", f->bytes_in);
+		if (f->duration_us >= 0)
+			json_out_int(o, "latency", f->duration_us / 1000);
+		json_out_object_end(o);
+		put_broker(o, "src_endpoint", options);
+		return;
+	}
+	json_out_object(o, "http_request");
+	json_out_str(o, "http_method", f->verb);
+	put_url(o, f);
+	json_out_object_end(o);
+	put_endpoint(o, "dst_endpoint", f);
+}
+
+static void
+put_actor(struct json_out *o, const struct facts *f)
+{
+	json_out_object(o, "actor");
+	json_out_str(o, "app_name", f->agent[0] != '\0' ? f->agent : "countersign");
+	if (f->run[0] != '\0') {
+		json_out_object(o, "session");
+		json_out_str(o, "uid", f->run);
+		json_out_object_end(o);
+	}
+	json_out_object_end(o);
+}
+
+static void
+put_api(struct json_out *o, const struct facts *f, const struct ocsf_options *options)
+{
+	char operation[300];
+
+	snprintf(operation, sizeof(operation), "%s%s%s", f->type, f->tool[0] != '\0' ? " " : "",
+	    f->tool);
+	json_out_object(o, "api");
+	json_out_str(o, "operation", operation);
+	json_out_object_end(o);
+	put_actor(o, f);
+	put_broker(o, "src_endpoint", options);
+	if (f->host[0] != '\0')
+		put_endpoint(o, "dst_endpoint", f);
+}
+
+static void
+put_config(struct json_out *o, const struct ocsf_options *options)
+{
+	json_out_object(o, "device");
+	json_out_int(o, "type_id", OTHER);
+	json_out_str(o, "type", "Other");
+	json_out_str(o, "name", "countersign");
+	if (options->hostname != NULL)
+		json_out_str(o, "hostname", options->hostname);
+	json_out_object_end(o);
+}
+
+static void
+put_finding(struct json_out *o, const char *uid, const char *title, const char *text)
+{
+	json_out_object(o, "finding_info");
+	json_out_str(o, "uid", uid);
+	json_out_str(o, "title", title);
+	json_out_str(o, "desc", text);
+	json_out_array(o, "types");
+	json_out_str(o, NULL, "telemetry_gap");
+	json_out_array_end(o);
+	json_out_object_end(o);
+}
+
+/* The profile security_control: what was decided, and by which rule. */
+static void
+put_decision(struct json_out *o, const struct facts *f)
+{
+	const bool refused = f->kind == FACTS_REFUSED;
+
+	json_out_int(o, "action_id", refused ? 2 : 1);
+	json_out_str(o, "action", refused ? "Denied" : "Allowed");
+	json_out_int(o, "disposition_id", refused ? 2 : 1);
+	json_out_str(o, "disposition", refused ? "Blocked" : "Allowed");
+	if (f->rule[0] != '\0') {
+		json_out_object(o, "firewall_rule");
+		json_out_str(o, "name", f->rule);
+		json_out_str(o, "type", "policy");
+		json_out_str(o, "version", f->policy);
+		if (f->reason[0] != '\0')
+			json_out_str(o, "desc", f->reason);
+		json_out_object_end(o);
+	}
+	if (refused && f->reason[0] != '\0')
+		json_out_str(o, "status_detail", f->reason);
+}
+
+static void
+put_unmapped(struct json_out *o, const struct export_item *item)
+{
+	const struct facts *f = item->facts;
+	const struct { const char *name; int64_t value; } numbers[] = {
+		{ "bytes_out", f->bytes_out }, { "bytes_in", f->bytes_in },
+		{ "duration_us", f->duration_us }, { "redactions", f->redactions },
+		{ "secret_version", f->version }, { "peer_uid", f->uid }, { "peer_pid", f->pid },
+	};
+	const struct { const char *name, *value; } texts[] = {
+		{ "policy_digest", f->policy }, { "parent_leaf", f->parent },
+		{ "grant", f->grant }, { "secret", f->secret }, { "state", f->state },
+		{ "error", f->error }, { "remedy", f->remedy }, { "decision", f->decision },
+	};
+	size_t i;
+
+	json_out_object(o, "unmapped");
+	json_out_uint(o, "index", item->index);
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].value[0] != '\0')
+			json_out_str(o, texts[i].name, texts[i].value);
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].value >= 0)
+			json_out_int(o, numbers[i].name, numbers[i].value);
+	json_out_object_end(o);
+}
+
+static void
+put_fingerprint(struct json_out *o, const char *hex)
+{
+	json_out_object(o, "fingerprint");
+	json_out_int(o, "algorithm_id", 3);
+	json_out_str(o, "algorithm", "SHA-256");
+	json_out_str(o, "value", hex);
+	json_out_object_end(o);
+}
+
+/* The profile record_integrity of 1.9.  The fingerprint is the record's leaf
+ * hash in the ledger, not one of this event: EXPORTS.md. */
+static void
+put_attestation(struct json_out *o, const struct export_item *item,
+    const struct ocsf_options *options)
+{
+	char hex[65], chain[512];
+	unsigned i;
+
+	for (i = 0; i < TREE_HASH_LEN; i++)
+		snprintf(hex + 2 * i, 3, "%02x", item->leaf[i]);
+	snprintf(chain, sizeof(chain), "%s#%s", options->origin != NULL ? options->origin :
+	    "countersign", item->facts->stream);
+	json_out_object(o, "attestation");
+	json_out_str(o, "uid", hex);
+	json_out_str(o, "chain_uid", chain);
+	if (options->origin != NULL)
+		json_out_str(o, "authority_uid", options->origin);
+	put_fingerprint(o, hex);
+	if (strspn(item->prev, "0") != 64) {
+		json_out_object(o, "prev_event");
+		json_out_str(o, "uid", item->prev);
+		put_fingerprint(o, item->prev);
+		json_out_object_end(o);
+	}
+	json_out_object_end(o);
+}
+
+/* ---- events ---- */
+
+static void
+put_message(struct json_out *o, const struct facts *f)
+{
+	char about[2048], text[4096];
+
+	facts_about(f, about, sizeof(about));
+	snprintf(text, sizeof(text), "%s%s%s%s%s", f->type, about[0] != '\0' ? ": " : "", about,
+	    f->kind == FACTS_REFUSED && f->reason[0] != '\0' ? ": " : "",
+	    f->kind == FACTS_REFUSED ? f->reason : "");
+	json_out_str(o, "message", text);
+}
+
+static void
+put_drop(struct json_out *o, const struct export_item *item)
+{
+	char uid[64], text[160];
+
+	snprintf(uid, sizeof(uid), "drop-%llu", (unsigned long long)item->index);
+	snprintf(text, sizeof(text), "%llu records of stream %s were dropped before this one, and "
+	    "the recorder says so", (unsigned long long)item->facts->count, item->facts->stream);
+	put_finding(o, uid, "Records were dropped", text);
+}
+
+static void
+put_of_class(struct json_out *o, const struct export_item *item, const struct kind *k,
+    const struct ocsf_options *options)
+{
+	const struct facts *f = item->facts;
+
+	switch (k->class) {
+	case HTTP:
+		put_http(o, f, options);
+		break;
+	case NETWORK:
+		if (f->host[0] != '\0')
+			put_endpoint(o, "dst_endpoint", f);
+		put_broker(o, "src_endpoint", options);
+		break;
+	case API:
+		put_api(o, f, options);
+		break;
+	case CONFIG:
+		put_config(o, options);
+		break;
+	case LIFECYCLE:
+		put_product(o, "app");
+		break;
+	case FINDING:
+		put_drop(o, item);
+		break;
+	case BASE:
+		break;
+	}
+}
+
+static int
+unreadable(const struct export_item *item, const struct ocsf_options *options, char *buf,
+    size_t cap)
+{
+	const struct kind k = { FINDING, 1, "Create", HIGH, 0 };
+	char uid[64];
+	struct json_out o;
+
+	snprintf(uid, sizeof(uid), "unreadable-%llu", (unsigned long long)item->index);
+	json_out_begin(&o, buf, cap);
+	json_out_object(&o, NULL);
+	put_class(&o, &k);
+	json_out_int(&o, "time", 0);
+	json_out_str(&o, "message", "a line of the ledger is no record");
+	put_metadata(&o, item, "", options, false);
+	put_finding(&o, uid, "A line of the ledger is no record", item->broken);
+	json_out_object(&o, "unmapped");
+	json_out_uint(&o, "index", item->index);
+	json_out_object_end(&o);
+	json_out_object_end(&o);
+	return json_out_end(&o);
+}
+
+int
+ocsf_format(const struct export_item *item, const struct ocsf_options *options, char *buf,
+    size_t cap)
+{
+	const struct facts *f = item->facts;
+	struct json_out o;
+	struct kind k;
+	bool decided;
+
+	if (item->broken != NULL)
+		return unreadable(item, options, buf, cap);
+	k = kind_of(f);
+	decided = f->kind == FACTS_ALLOWED || f->kind == FACTS_REFUSED;
+	json_out_begin(&o, buf, cap);
+	json_out_object(&o, NULL);
+	put_class(&o, &k);
+	json_out_int(&o, "time", f->time_us / 1000);
+	put_message(&o, f);
+	put_metadata(&o, item, "", options, decided);
+	put_of_class(&o, item, &k, options);
+	if (decided)
+		put_decision(&o, f);
+	if (f->count > 1)
+		json_out_uint(&o, "count", f->count);
+	put_unmapped(&o, item);
+	if (options->integrity)
+		put_attestation(&o, item, options);
+	json_out_object_end(&o);
+	return json_out_end(&o);
+}
+
+int
+ocsf_gap(const struct export_item *item, const struct ocsf_options *options, char *buf,
+    size_t cap)
+{
+	const struct kind k = { FINDING, 1, "Create", HIGH, 0 };
+	char uid[128], text[200];
+	struct json_out o;
+
+	if (item->missing == 0)
+		return 0;
+	snprintf(uid, sizeof(uid), "gap-%s-%llu", item->facts->stream,
+	    (unsigned long long)item->missing_from);
+	snprintf(text, sizeof(text), "%llu records of stream %s are missing, from seq %llu on, and "
+	    "no record declares it", (unsigned long long)item->missing, item->facts->stream,
+	    (unsigned long long)item->missing_from);
+	json_out_begin(&o, buf, cap);
+	json_out_object(&o, NULL);
+	put_class(&o, &k);
+	json_out_int(&o, "time", item->facts->time_us / 1000);
+	json_out_str(&o, "message", text);
+	put_metadata(&o, item, "-gap", options, false);
+	put_finding(&o, uid, "Records are missing", text);
+	json_out_object(&o, "unmapped");
+	json_out_uint(&o, "index", item->index);
+	json_out_uint(&o, "missing", item->missing);
+	json_out_uint(&o, "missing_from_seq", item->missing_from);
+	json_out_object_end(&o);
+	json_out_object_end(&o);
+	return json_out_end(&o);
+}
