@@ -105,16 +105,23 @@ wall_ms(const struct run *run)
 	return (clock_boot_ns() - run->opened_boot_ns) / 1000000;
 }
 
+int64_t
+budget_wall_left_ms(const struct run *run, const struct policy_budget *pack)
+{
+	int64_t left = INT64_MAX, max;
+
+	for (; run != NULL; run = run->parent) {
+		max = narrower(run->limits.wall_ms, pack->wall_ms);
+		if (max >= 0 && max - wall_ms(run) < left)
+			left = max - wall_ms(run);
+	}
+	return left;
+}
+
 bool
 budget_wall_ok(const struct run *run, const struct policy_budget *pack)
 {
-	for (; run != NULL; run = run->parent) {
-		int64_t max = narrower(run->limits.wall_ms, pack->wall_ms);
-
-		if (max >= 0 && wall_ms(run) > max)
-			return false;
-	}
-	return true;
+	return budget_wall_left_ms(run, pack) >= 0;
 }
 
 void

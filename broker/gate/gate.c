@@ -453,6 +453,12 @@ gate_outcome_done(struct run *run)
 		atomic_fetch_sub(&run->in_flight, 1);
 }
 
+int64_t
+gate_wall_left_ms(const struct rules *rules, const struct run *run)
+{
+	return budget_wall_left_ms(run, bindings_limits(rules->bindings));
+}
+
 bool
 gate_spend_bytes(struct gate *gate, struct run *run, uint64_t bytes)
 {

@@ -132,6 +132,10 @@ int gate_outcome_record(struct gate *gate, struct run *run,
  * need not wait for it any more.  Once for each allowed request. */
 void gate_outcome_done(struct run *run);
 
+/* What is left of the run's time under these rules, its parents' included: below 0
+ * it is over; INT64_MAX: no limit. */
+int64_t gate_wall_left_ms(const struct rules *rules, const struct run *run);
+
 /* Bytes of a request body on their way: true while the budget allows them. */
 bool gate_spend_bytes(struct gate *gate, struct run *run, uint64_t bytes);
 /* So many of them were not sent after all. */

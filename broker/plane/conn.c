@@ -472,6 +472,28 @@ only_answers(const struct conn *conn)
 	    conn->state == CONN_DRAIN || conn->state == CONN_LINGER;
 }
 
+bool
+conn_cut_overdue(struct worker *worker)
+{
+	struct rules *rules = gate_rules(worker->plane->gate);
+	struct conn *conn, *next;
+	bool limited = false;
+
+	for (conn = worker->conns; conn != NULL; conn = next) {
+		int64_t left = conn->exchange != NULL ?
+		    gate_wall_left_ms(rules, conn->exchange->run) : INT64_MAX;
+
+		next = conn->next;
+		limited = limited || (left >= 0 && left != INT64_MAX);
+		if (left >= 0 || only_answers(conn))
+			continue;
+		conn->exchange->error = "budget_wall";
+		conn_reset(conn);
+	}
+	rules_unref(rules);
+	return limited;
+}
+
 void
 conn_cut(struct worker *worker, const struct gate_cut *what)
 {

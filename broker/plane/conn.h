@@ -132,6 +132,9 @@ void conn_close(struct conn *conn);	/* at once, in order */
 void conn_reset(struct conn *conn);	/* at once, so that the peer sees it as broken */
 void conn_finish(struct conn *conn);	/* the answer is out: next request, or linger and close */
 void conn_cut(struct worker *worker, const struct gate_cut *what);
+/* Cut what goes on although its run's time is over; false where there is nothing
+ * left that could come to that. */
+bool conn_cut_overdue(struct worker *worker);
 void conn_close_idle(struct worker *worker);
 void conn_free_dead(struct worker *worker);
 struct exchange *exchange_new(struct conn *conn);

@@ -139,14 +139,18 @@ static void
 go_on(struct conn *conn, enum gate_kind kind)
 {
 	struct exchange *exchange = conn->exchange;
+	struct worker *worker = conn->worker;
 
 	if (!exchange->verdict.allow) {
 		respond_verdict(conn, &exchange->verdict);
 		return;
 	}
-	worker_count(conn->worker, COUNT_ALLOWED, 1);
+	worker_count(worker, COUNT_ALLOWED, 1);
 	conn->state = CONN_RECORD;
 	record_submit(exchange, &exchange->verdict);
+	if (!timer_armed(&worker->wall) && gate_wall_left_ms(
+	    exchange->verdict.rules, exchange->run) != INT64_MAX)
+		worker_limit(worker, &worker->wall, TIME_WALL);
 	if (kind == GATE_CONNECT || exchange->failed)
 		return;
 	keep_readable(exchange);

@@ -13,6 +13,7 @@
 #define LINGER_MS 5000
 #define QUIET_MS 500
 #define PAUSE_MS 50
+#define WALL_MS 500
 #define POOL_MS 60000		/* servers close idle connections after about as long */
 #define RETRY_MS 2		/* the ledger's ring was full */
 
@@ -211,6 +212,16 @@ on_listener(struct source *source, uint32_t events)
 	}
 }
 
+static void
+on_wall(struct timer *timer)
+{
+	struct worker *worker = (struct worker *)((char *)timer -
+	    offsetof(struct worker, wall));
+
+	if (conn_cut_overdue(worker))
+		worker_limit(worker, timer, TIME_WALL);
+}
+
 /* Another worker may have told them already. */
 static void
 on_flood_counted(struct timer *timer)
@@ -340,6 +351,8 @@ init_limits(struct worker *worker, const struct conf *conf)
 	timer_queue_init(&worker->limits[TIME_LINGER], LINGER_MS);
 	timer_queue_init(&worker->limits[TIME_PAUSE], PAUSE_MS);
 	worker->pause.fire = on_pause_over;
+	timer_queue_init(&worker->limits[TIME_WALL], WALL_MS);
+	worker->wall.fire = on_wall;
 	timer_queue_init(&worker->limits[TIME_FLOOD], FLOOD_MS);
 	worker->flood.fire = on_flood_counted;
 }

@@ -37,6 +37,7 @@ enum time_limit {
 	TIME_POOL,		/* an idle pooled connection */
 	TIME_LINGER,		/* a client to read our last words */
 	TIME_FLOOD,		/* counted refusals, before they are told */
+	TIME_WALL,		/* between two looks at runs whose time is limited */
 	TIME_PAUSE,		/* no accepting: there are no descriptors */
 	TIME_LIMITS
 };
@@ -84,6 +85,7 @@ struct worker {
 	pthread_t thread;
 	int epoll;
 	int spare_fd;			/* given up to take and refuse a connection at EMFILE */
+	struct timer wall;		/* armed: a run with a time limit has been let in */
 	struct timer flood;		/* armed: refusals were counted */
 	struct timer pause;		/* armed: the listener is not watched */
 	struct source listener, inbox, receipts;
