@@ -236,10 +236,58 @@ is_redaction(const uint8_t *p, size_t len)
 	return false;
 }
 
+/* Long enough, with letters and digits, and not of few characters: what a
+ * person would not write into an example. */
+static bool
+looks_chosen(const uint8_t *p, size_t len)
+{
+	size_t i, numbers = 0, letters = 0;
+
+	for (i = 0; i < len; i++) {
+		numbers += isdigit(p[i]) != 0;
+		letters += isalpha(p[i]) != 0;
+	}
+	return len >= 8 && numbers > 0 && letters > 1 && scan_entropy(p, len) >= 25;
+}
+
+/* user:password@host behind "://". */
+static enum scan_outcome
+url_password(const uint8_t *p, size_t len)
+{
+	const uint8_t *colon, *at;
+
+	if (is_redaction(p, len))
+		return SCAN_MENTION;
+	p += 3;
+	len -= 3;
+	colon = memchr(p, ':', len);
+	at = memrchr(p, '@', len);
+	if (colon == NULL || at == NULL || at < colon ||
+	    !looks_chosen(colon + 1, (size_t)(at - colon) - 1) ||
+	    memmem(at, (size_t)(p + len - at), "example.", 8) == at + 1)
+		return SCAN_WRONG;
+	return SCAN_ABSENT;
+}
+
+static enum scan_outcome
+pem_base64(const uint8_t *p, size_t len)
+{
+	uint8_t plain[96];
+	size_t phase, n;
+
+	for (phase = 0; phase < 4 && phase < len; phase++) {
+		n = decode64(p + phase, len - phase, plain, sizeof(plain));
+		if (memmem(plain, n, "PRIVATE KEY", 11) != NULL)
+			return SCAN_RIGHT;
+	}
+	return SCAN_MENTION;
+}
+
 static enum scan_outcome
 basic(const uint8_t *body, size_t len)
 {
 	uint8_t plain[512];
+	const uint8_t *colon;
 	size_t n;
 
 	while (len > 0 && (*body == ' ' || *body == '\t')) {
@@ -247,9 +295,11 @@ basic(const uint8_t *body, size_t len)
 		len--;
 	}
 	n = decode64(body, len, plain, sizeof(plain));
-	if (memchr(plain, ':', n) == NULL || is_redaction(plain, n))
+	colon = memchr(plain, ':', n);
+	if (colon == NULL || is_redaction(plain, n))
 		return SCAN_MENTION;
-	return SCAN_RIGHT;
+	return looks_chosen(colon + 1, n - (size_t)(colon - plain) - 1) ?
+	    SCAN_RIGHT : SCAN_WRONG;
 }
 
 /* An assignment's value that a person would take for a key: two digits, and
@@ -278,6 +328,7 @@ scan_check(enum scan_check check, const uint8_t *token, size_t len,
     size_t prefix_len, size_t rest_len)
 {
 	char sum[SUM_MAX + 2];
+	const uint8_t *at;
 	struct span s;
 	uint32_t state;
 
@@ -294,8 +345,15 @@ scan_check(enum scan_check check, const uint8_t *token, size_t len,
 	case SCAN_NOT_EXAMPLE:
 		return len > 7 && memcmp(token + len - 7, "EXAMPLE", 7) == 0 ?
 		    SCAN_MENTION : SCAN_ABSENT;
-	case SCAN_NOT_REDACTED:
-		return is_redaction(token, len) ? SCAN_MENTION : SCAN_ABSENT;
+	case SCAN_PASSWORD:
+		at = memmem(token, len, "://", 3);
+		return at == NULL ? SCAN_MENTION :
+		    url_password(at, len - (size_t)(at - token));
+	case SCAN_BEARER:
+		return is_redaction(token, len) ? SCAN_MENTION :
+		    looks_chosen(token + prefix_len, len - prefix_len) ? SCAN_ABSENT : SCAN_WRONG;
+	case SCAN_PEM_BASE64:
+		return pem_base64(token, len);
 	case SCAN_LOOKS_RANDOM:
 		return looks_random(token + prefix_len, len - prefix_len);
 	default:

@@ -41,7 +41,9 @@ enum scan_check {
 	SCAN_JWT,		/* the header is JSON and names an algorithm */
 	SCAN_BASIC,		/* decodes to user:password */
 	SCAN_NOT_EXAMPLE,	/* documentation's own values end in EXAMPLE */
-	SCAN_NOT_REDACTED,	/* ${NAME}, <name>, ***, [REDACTED] */
+	SCAN_PASSWORD,		/* in a URL: no ${NAME}, ***; surer where it looks chosen */
+	SCAN_BEARER,		/* the same of a header's token */
+	SCAN_PEM_BASE64,	/* decodes to a private key, not to a certificate */
 	SCAN_LOOKS_RANDOM	/* digits and letters, no plain words */
 };
 

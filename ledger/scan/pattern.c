@@ -161,6 +161,15 @@ word_start(const struct scan_text *text, size_t at)
 }
 
 static bool
+starts_well(const struct scan_text *text, size_t at)
+{
+	if ((text->flags & F_TOKEN_START) != 0 && at > 0 &&
+	    (text->p[at - 1] == '+' || text->p[at - 1] == '/'))
+		return false;
+	return (text->flags & F_WORD_START) == 0 || word_start(text, at);
+}
+
+static bool
 ends_well(const struct scan_text *text, size_t at)
 {
 	uint8_t next;
@@ -212,8 +221,7 @@ backward(const struct scan_pattern *pattern, unsigned i,
 	size_t run = 0;
 
 	if (i == 0)
-		return (text->flags & F_WORD_START) == 0 || word_start(text, at) ?
-		    (ptrdiff_t)at : -1;
+		return starts_well(text, at) ? (ptrdiff_t)at : -1;
 	piece = &pattern->piece[i - 1];
 	while (run < piece->max && run < at &&
 	    scan_set_has(piece->set, text->p[at - run - 1]))

@@ -564,6 +564,14 @@ segment_end(const struct scan_view *view, size_t at)
 	return view->segment[low] + view->segment_len[low];
 }
 
+/* The pixels of a PNG picture are no text; what is written in its other chunks
+ * is looked at like anything else. */
+static bool
+picture(const uint8_t *window, size_t at)
+{
+	return at >= 4 && memcmp(window + at - 4, "IDAT", 4) == 0;
+}
+
 static void
 view_places(struct look *look, unsigned level, const struct scan_view *view)
 {
@@ -584,7 +592,8 @@ view_places(struct look *look, unsigned level, const struct scan_view *view)
 	free(place);
 	for (p = text; (p = memchr(p, 0x78, look->part.len - (size_t)(p - text))) != NULL; p++) {
 		i = (size_t)(p - text);
-		if (scan_packed_probe(worker->probe, text, segment_end(view, i), i))
+		if (!picture(text, i) &&
+		    scan_packed_probe(worker->probe, text, segment_end(view, i), i))
 			view_place(look, level, i, segment_end(view, i));
 	}
 }
@@ -646,7 +655,8 @@ unpack_window(struct scan_stream *stream, size_t *place, size_t places)
 	for (p = stream->window + stream->from; !inside(stream) && p < end &&
 	    (p = memchr(p, 0x78, (size_t)(end - p))) != NULL; p++) {
 		i = (size_t)(p - stream->window);
-		if (scan_packed_probe(stream->worker->probe, stream->window, stream->len, i))
+		if (!picture(stream->window, i) && scan_packed_probe(stream->worker->probe,
+		    stream->window, stream->len, i))
 			window_place(stream, i);
 	}
 }

@@ -26,6 +26,7 @@ enum {
 	F_CONTEXT = 16,		/* told by the words around it: low confidence */
 	F_IDENTIFIER = 32,	/* names an account, opens nothing by itself */
 	F_WRAP = 64,		/* may hold a token of another format, which then counts */
+	F_TOKEN_START = 256,	/* no '+' or '/' before the match: not inside of base64 */
 	F_STRUCTURED = 128	/* all but what follows the last '.' or '_' can be guessed */
 };
 
