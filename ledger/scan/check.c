@@ -161,7 +161,7 @@ bech32_fix(uint8_t *token, size_t len, size_t prefix_len)
 }
 
 /* A mention in prose has no key behind it: 40 characters of base64 on one or
- * two lines (line ends may be escaped) or an END marker must follow. */
+ * two lines (line ends may be escaped) must follow. */
 static enum scan_outcome
 pem_body(const uint8_t *rest, size_t len)
 {
@@ -172,7 +172,7 @@ pem_body(const uint8_t *rest, size_t len)
 			body++;
 		else if (rest[i] == '-' && len - i > 8 &&
 		    memcmp(rest + i, "-----END", 8) == 0)
-			return SCAN_RIGHT;
+			return SCAN_MENTION;
 		else if (strchr("\r\n\\=,:- \t", rest[i]) == NULL)
 			return SCAN_MENTION;
 		else if (rest[i] == ' ' && body > 0 && body < 16)
