@@ -111,6 +111,8 @@ static const struct cli_command table[] = {
 	{ .name = "verify", .operands = "[BUNDLE]", .raw = true,
 	  .run_raw = cmd_verify,
 	  .summary = "Verify a run's evidence, by default the last one's" },
+	{ .name = "scan", .operands = "PATH...", .raw = true, .run_raw = cmd_scan,
+	  .summary = "Look for secrets in files, encoded ones too" },
 	{ .name = "ledger", .operands = "[COMMAND]", .opts = cmd_ledger_opts,
 	  .run = cmd_ledger, .sub = cmd_ledger_table,
 	  .summary = "Show the last records, and more" },

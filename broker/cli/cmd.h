@@ -52,6 +52,7 @@ extern const char cmd_bundle_details[];
 int cmd_bundle(const struct opts *opts);
 
 int cmd_verify(int argc, char **argv);
+int cmd_scan(int argc, char **argv);
 
 /* Prints the completion of the table that countersign.c was built with. */
 void cmd_completion_table(const struct cli_command *table);

@@ -1,11 +1,13 @@
-/* countersign verify: the auditor's verifier with this home's defaults: the
- * last run's evidence, the pinned key, and the vault's secrets to scan for. */
+/* countersign verify and scan: the auditor's programs with this home's
+ * defaults: the last run's evidence, the pinned key, and the vault's secrets to
+ * scan for. */
 #include "ask.h"
 #include "cli/cmd.h"
 #include "cli/run_bundle.h"
 #include "conf.h"
 #include "daemon/harden.h"
 #include "ledger/anchor/proof_main.h"
+#include "ledger/scan/scan_main.h"
 #include "ledger/verify/verify_main.h"
 #include "vault/master.h"
 #include "vault/vault_file.h"
@@ -157,6 +159,18 @@ give_secrets(void *context, struct scanner *scanner, char *err, size_t err_len)
 	rc = give_all(vault, scanner, err, err_len);
 	vault_close(vault);
 	return rc;
+}
+
+int
+cmd_scan(int argc, char **argv)
+{
+	struct scan_defaults defaults = { .program = "countersign scan" };
+	char key[PATH_MAX];
+
+	cli_home_path("ledger/log.vkey", key, sizeof(key));
+	if (access(key, R_OK) == 0)
+		defaults.secrets = give_secrets;
+	return scan_main(argc, argv, &defaults);
 }
 
 int

@@ -5,12 +5,12 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
 	case "$path" in
-	"") words="init secret bind unbind bindings egress run grant policy bundle verify ledger witness start status stop credential completion version help --help" ;;
+	"") words="init secret bind unbind bindings egress run grant policy bundle verify scan ledger witness start status stop credential completion version help --help" ;;
 	" init") words="--passphrase-file --origin --help" ;;
 	" secret") words="put rotate revoke list --help" ;;
 	" secret put") words="--from-stdin --from-file --help" ;;
@@ -37,6 +37,7 @@ _countersign()
 	" policy reload") words="--help" ;;
 	" bundle") words="--output --directory --coverage --truth --scan --ledger --help" ;;
 	" verify") words="--help" ;;
+	" scan") words="--help" ;;
 	" ledger") words="tail query stats export publish --help --lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
 	" ledger tail") words="--lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
 	" ledger query") words="--run --type --stream --target --decision --since --until --from --limit --count --json --ledger --help" ;;

@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -109,6 +109,8 @@ complete -c countersign -n '__countersign_at " bundle"' -l ledger -r -d 'a ledge
 complete -c countersign -n '__countersign_at " bundle"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a verify -d 'Verify a run\'s evidence, by default the last one\'s'
 complete -c countersign -n '__countersign_at " verify"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at ""' -a scan -d 'Look for secrets in files, encoded ones too'
+complete -c countersign -n '__countersign_at " scan"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a ledger -d 'Show the last records, and more'
 complete -c countersign -n '__countersign_at " ledger"' -l lines -r -d 'how many records; default 20'
 complete -c countersign -n '__countersign_at " ledger"' -l follow -d 'go on as records are written'

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -22,6 +22,7 @@ case "$at" in
 		'policy:Work on the policy'
 		'bundle:Write a run'\''s evidence into one file'
 		'verify:Verify a run'\''s evidence, by default the last one'\''s'
+		'scan:Look for secrets in files, encoded ones too'
 		'ledger:Show the last records, and more'
 		'witness:Be a witness to other people'\''s ledgers'
 		'start:Start the daemon if none runs'
@@ -174,6 +175,9 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' verify') offer=(
+		'--help:show this and exit'
+		) ;;
+	' scan') offer=(
 		'--help:show this and exit'
 		) ;;
 	' ledger') offer=(

@@ -301,7 +301,11 @@ scan_formats_hidden(const char *value, size_t len, uint8_t *tenths)
 unsigned
 scan_formats_count(void)
 {
-	return scan_table_count;
+	unsigned i, n = 0;
+
+	for (i = 0; i < scan_table_count; i++)	/* a format may have several rows */
+		n += i == 0 || strcmp(scan_table[i - 1].id, scan_table[i].id) != 0;
+	return n;
 }
 
 const char *

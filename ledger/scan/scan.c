@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@ struct scanner {
 	uint8_t *buffer;
 	/* of one scan */
 	struct scan_result *result;
-	const char *path;
+	const char *path, *root;
+	char joined[2 * PATH_MAX];
 	int dirfd;
 };
 
@@ -232,10 +234,21 @@ evidence_file(void *context, const char *path, uint64_t size, int regular)
 	return 0;
 }
 
+/* Several trees may be scanned in one go: a path says in which it is. */
+static const char *
+whole_path(struct scanner *scanner, const char *path)
+{
+	size_t len = strlen(scanner->root);
+
+	snprintf(scanner->joined, sizeof(scanner->joined), "%s%s%s", scanner->root,
+	    len > 0 && scanner->root[len - 1] == '/' ? "" : "/", path);
+	return scanner->joined;
+}
+
 static void
 tree_file(void *context, const char *path, int fd)
 {
-	scan_fd(context, path, fd);
+	scan_fd(context, whole_path(context, path), fd);
 }
 
 static void
@@ -250,7 +263,7 @@ tree_link(void *context, const char *path)
 static void
 tree_failed(void *context, const char *path, const char *why)
 {
-	not_scanned(context, path, why);
+	not_scanned(context, whole_path(context, path), why);
 }
 
 static void
@@ -261,6 +274,7 @@ scan_directory(struct scanner *scanner, const char *path)
 	int dirfd = evidence_dir(path);
 
 	scanner->dirfd = dirfd;
+	scanner->root = path;
 	if (dirfd >= 0 && scanner->trees) {
 		scan_tree_walk(dirfd, &calls);
 		return;
