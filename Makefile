@@ -107,8 +107,10 @@ $(BUILD)/countersign: $(BUILD)/obj/broker/countersign.o $(ARCHIVES)
 VERIFY_LIBS := -lsodium -lcrypto -ljansson -lz -lzstd -lhs -ldl
 VERIFY_STATIC_LIBS := $(VERIFY_LIBS) -lstdc++ -lm
 STATIC   := $(if $(SANITIZE),,$(shell echo 'int main(void){return 0;}' | $(CC) -static-pie -x c - -o /dev/null $(VERIFY_STATIC_LIBS) 2>/dev/null && echo -static-pie))
+# libcrypto's resolver comes along in a static link, and is never called.
+QUIET_L  := $(if $(STATIC),$(call probe_cc,-Wl$(,)--no-warnings))
 $(BUILD)/countersign-verify: $(BUILD)/obj/ledger/countersign-verify.o $(BUILD)/libledger.a
-	$(CC) $(LINKFLAGS) $(if $(STATIC),$(STATIC) $(HARDEN_L) -pthread,$(LDFLAGS)) -o $@ $^ $(if $(STATIC),$(VERIFY_STATIC_LIBS),$(VERIFY_LIBS))
+	$(CC) $(LINKFLAGS) $(if $(STATIC),$(STATIC) $(HARDEN_L) $(QUIET_L) -pthread,$(LDFLAGS)) -o $@ $^ $(if $(STATIC),$(VERIFY_STATIC_LIBS),$(VERIFY_LIBS))
 
 include tests/tests.mk
 

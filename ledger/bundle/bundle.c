@@ -8,6 +8,7 @@
 
 #include <sodium.h>
 
+#include "ledger/anchor/anchor.h"
 #include "ledger/bundle/archive.h"
 #include "ledger/bundle/impl.h"
 
@@ -28,17 +29,34 @@ put_checkpoint(struct bundle *b)
 	return result;
 }
 
-/* Whatever there is: what it says is the verifier's business. */
+/* The keys that follow from the pinned one, if any do. */
 static int
-copy_anchors(struct bundle *b)
+copy_epochs(struct bundle *b)
 {
-	char path[EVIDENCE_PATH_MAX];
-	struct stat st;
-	int n = snprintf(path, sizeof(path), "%s/anchors", b->options->ledger);
+	return faccessat(b->load.dirfd, EPOCHS_FILE, F_OK,
+	    AT_SYMLINK_NOFOLLOW) != 0 ? 0 : bundle_copy(b, b->load.dirfd,
+	    EPOCHS_FILE, "keys/" EPOCHS_FILE);
+}
 
-	if (n < 0 || (size_t)n >= sizeof(path) || lstat(path, &st) != 0)
-		return 0;
-	return bundle_copy_tree(b, path, "ledger/anchors");
+static int
+put_anchor(void *context, const char *name, const void *bytes, size_t len)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "ledger/anchors/%s", name);
+	return bundle_put(context, path, bytes, len);
+}
+
+/* Everybody's nearest statement about a tree that holds this one, proved to. */
+static int
+put_anchors(struct bundle *b)
+{
+	struct problem problem = { .text = "" };
+	int status = anchor_extract(b->load.dirfd, b->until, put_anchor, b,
+	    &problem);
+
+	return status != 0 && problem.text[0] != '\0' ?
+	    bundle_fail(b, "%s", problem.text) : status;
 }
 
 static int
@@ -223,7 +241,8 @@ static int
 write_all(struct bundle *b)
 {
 	if (load_ledger_of(b) != 0 || make_temp(b) != 0 || bundle_take(b) != 0 ||
-	    put_checkpoint(b) != 0 || copy_anchors(b) != 0 ||
+	    put_checkpoint(b) != 0 || put_anchors(b) != 0 ||
+	    copy_epochs(b) != 0 ||
 	    bundle_copy(b, b->load.dirfd, "log.vkey", "keys/log.vkey") != 0 ||
 	    copy_packs(b) != 0 || copy_given(b) != 0 || put_manifest(b) != 0)
 		return -1;

@@ -7,9 +7,10 @@
  *   ledger/leaves            their leaf hashes, 32 bytes each: with them a
  *                            changed record is named exactly
  *   ledger/checkpoint        the first signed one behind the run's teardown
- *   ledger/anchors/          what witnesses and time stamp authorities said,
- *                            as it stands in the ledger's directory
+ *   ledger/anchors/          what witnesses and time stamp authorities said of
+ *                            the nearest tree that holds this one, with a proof
  *   keys/log.vkey            for convenience: a verifier pins its own copy
+ *   keys/epochs              how later keys follow from it, if any do
  *   packs/<64 hex>/          each policy pack, by digest
  *   coverage/                manifests of adapters, if any
  *   truth/                   what independent observers recorded, if any

@@ -95,6 +95,29 @@ json_streams(struct json_out *o, const struct report *report)
 	free(secrets);
 }
 
+/* Those whom a trust policy names, and what they vouch for. */
+static void
+json_anchors(struct json_out *o, const struct verify_result *r)
+{
+	if (r->anchors == 0)
+		return;
+	json_out_uint(o, "anchored", r->anchored);
+	if (r->anchored != 0)
+		json_out_int(o, "anchored_unix", r->anchored_s);
+	json_out_array(o, "anchors");
+	for (unsigned i = 0; i < r->anchors; i++) {
+		json_out_object(o, NULL);
+		json_out_str(o, "name", r->anchor[i].name);
+		json_out_str(o, "kind", r->anchor[i].witness ? "witness" :
+		    "authority");
+		json_out_uint(o, "size", r->anchor[i].size);
+		if (r->anchor[i].size != 0)
+			json_out_int(o, "unix", r->anchor[i].time_s);
+		json_out_object_end(o);
+	}
+	json_out_array_end(o);
+}
+
 static void
 json_scan(struct json_out *o, const struct scan_result *scan)
 {
@@ -163,6 +186,7 @@ json_all(struct json_out *o, const struct report *report)
 	json_out_uint(o, "counted_refusals", r->counted);
 	json_findings(o, r);
 	json_streams(o, report);
+	json_anchors(o, r);
 	if (report->scan != NULL)
 		json_scan(o, report->scan);
 	json_out_object_end(o);

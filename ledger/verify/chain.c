@@ -316,6 +316,9 @@ take(struct chain *chain, const struct here *here)
 		take_state(chain, here, s);
 	if (r->type.len == 5 && is_type(r, "heads") && !chain_heads_fit(chain, r))
 		note(chain, CHAIN_HEADS, here, s, s->next_seq);
+	if (r->type.len == 3 && is_type(r, "key") &&
+	    chain->keys < CHAIN_KEYS_MAX)
+		chain->key[chain->keys++] = here->index;
 	memcpy(s->last, here->line->leaf, TREE_HASH_LEN);
 	s->next_seq = r->seq + 1;
 	s->last_index = here->index;

@@ -11,6 +11,7 @@
 
 #define CHAIN_STREAMS_MAX 4096
 #define CHAIN_EVENTS_MAX 256	/* kept; all are counted */
+#define CHAIN_KEYS_MAX 16384	/* epochs of a ledger */
 
 enum chain_kind {
 	CHAIN_UNREADABLE,	/* the line is no record */
@@ -66,6 +67,8 @@ struct chain {
 	struct chain_event event[CHAIN_EVENTS_MAX];
 	unsigned events;	/* kept */
 	uint64_t event_count;	/* in all */
+	uint64_t key[CHAIN_KEYS_MAX];	/* indices of records that bring in a key */
+	unsigned keys;
 };
 
 int chain_init(struct chain *chain, bool part);

@@ -7,6 +7,7 @@
 
 #include "ledger/verify/locate.h"
 #include "ledger/verify/pass.h"
+#include "ledger/verify/keys.h"
 
 static void
 state(struct verify_statement *statement, enum verify_verdict verdict,
@@ -191,13 +192,6 @@ judge_rest(struct pass *pass)
 {
 	struct verify_result *r = pass->result;
 
-	state(&r->anchoring, VERIFY_NOT_ESTABLISHED, "no witness and no time stamp "
-	    "vouches for this head: whoever holds the log key could have signed "
-	    "another history");
-	if (pass->load->latest.others > 0)
-		snprintf(r->anchoring.text, sizeof(r->anchoring.text), "%u signatures of "
-		    "other keys, none of which is pinned: whoever holds the log key "
-		    "could have signed another history", pass->load->latest.others);
 	state(&r->coverage, VERIFY_NOT_ESTABLISHED, pass->load->coverage ?
 	    "a coverage manifest is there; it was not reconciled" :
 	    "no coverage manifest: what was never recorded leaves no trace here");
@@ -334,6 +328,7 @@ judge(struct pass *pass, char *err, size_t err_len)
 	if (!changed) {
 		locate_flaws(&pass->chain, pass->load, r);
 		links_judge(pass->links, r, pass_again);
+		keys_judge(pass);
 	}
 	check_length(pass);
 	lost = check_newest(pass);
@@ -351,6 +346,8 @@ judge(struct pass *pass, char *err, size_t err_len)
 		goto memory;
 	judge_completeness(pass);
 	judge_rest(pass);
+	if (keys_anchoring(pass) != 0)
+		goto memory;
 	return 0;
 memory:
 	snprintf(err, err_len, "out of memory");

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ledger/verify/keys.h"
 #include "ledger/verify/load.h"
 
 #define LEAVES_MAX (UINT64_C(256) * 1024 * 1024)	/* bytes */
@@ -53,7 +54,7 @@ load_reason(void)
 /* ---- checkpoints ---- */
 
 static int
-load_latest(struct load *load, const char *path, const struct note_key *key,
+load_latest(struct load *load, const char *path,
     struct verify_result *result)
 {
 	char *text = evidence_read(load->dirfd, path, NOTE_MAX, &load->note_len);
@@ -66,7 +67,7 @@ load_latest(struct load *load, const char *path, const struct note_key *key,
 		    "%s: %s", path, load_reason());
 		return 0;
 	}
-	seal_read(&load->latest, text, load->note_len, key, load->origin);
+	seal_read(&load->latest, text, load->note_len, &load->epochs, load->origin);
 	switch (load->latest.state) {
 	case SEAL_GOOD:
 		break;
@@ -101,7 +102,7 @@ load_head(struct load *load, const struct verify_options *options, char *err,
 	}
 	len = fread(buf, 1, sizeof(buf), file);
 	fclose(file);
-	seal_read(&load->head, buf, len, options->key, NULL);
+	seal_read(&load->head, buf, len, &load->epochs, NULL);
 	load->head.saved = true;
 	if (load->head.state == SEAL_MALFORMED) {
 		snprintf(err, err_len, "%.200s: no saved head, which is a signed "
@@ -183,12 +184,12 @@ by_first(const void *a, const void *b)
 }
 
 static int
-load_ledger(struct load *load, uint64_t from, const struct note_key *key,
-    struct verify_result *result, char *err, size_t err_len)
+load_ledger(struct load *load, uint64_t from, struct verify_result *result,
+    char *err, size_t err_len)
 {
 	/* the checkpoint first: what is appended meanwhile lies behind it */
-	if (load_latest(load, "checkpoint", key, result) != 0 ||
-	    seals_load_log(&load->seals, load->dirfd, from, key, result) != 0 ||
+	if (load_latest(load, "checkpoint", result) != 0 ||
+	    seals_load_log(&load->seals, load->dirfd, from, &load->epochs, result) != 0 ||
 	    evidence_walk(load->dirfd, segment_visit, load) != 0) {
 		snprintf(err, err_len, "cannot list the ledger: %s", load_reason());
 		return -1;
@@ -333,17 +334,36 @@ load_leaves(struct load *load, struct verify_result *result)
 	load->leaves = 0;
 }
 
+/* Does that key, or one that follows from it, sign the checkpoint? */
+static bool
+key_leads(const struct load *load, const struct note_key *key)
+{
+	struct epochs epochs = { .count = 0 };
+	struct seal seal = { .state = SEAL_MALFORMED };
+	const char *why = "";
+	size_t n;
+	char *chain = evidence_read(load->dirfd, "keys/" EPOCHS_FILE,
+	    EPOCHS_BYTES_MAX, &n);
+
+	if (epochs_pin(&epochs, key) == 0) {
+		if (chain != NULL)
+			(void)epochs_follow(&epochs, chain, n, &why);
+		seal_read(&seal, load->note, load->note_len, &epochs, NULL);
+	}
+	epochs_free(&epochs);
+	free(chain);
+	return seal.state == SEAL_GOOD;
+}
+
 /* The key beside the checkpoint signed it, and is the pinned one where that
  * has signed it too; nobody needs it, but it may not mislead either. */
 static void
 check_key(const struct load *load, const struct note_key *pinned,
     struct verify_result *result)
 {
-	char *vkey, *text = NULL;
 	struct note_key key;
-	struct note note;
-	const char *why;
 	size_t len;
+	char *vkey;
 
 	vkey = evidence_read(load->dirfd, "keys/log.vkey", NOTE_VKEY_MAX + 1, &len);
 	if (vkey == NULL)
@@ -356,13 +376,9 @@ check_key(const struct load *load, const struct note_key *pinned,
 	    memcmp(key.pk, pinned->pk, sizeof(key.pk)) != 0))
 		verify_find(result, VERIFY_GAP, "key",
 		    "keys/log.vkey is not the pinned key, which signed the checkpoint");
-	else if (load->latest.state == SEAL_UNPINNED &&
-	    (text = evidence_read(load->dirfd, "ledger/checkpoint", NOTE_MAX, &len)) != NULL &&
-	    (note_parse(&note, text, len, &why) != 0 ||
-	    note_verify(&note, &key, NULL) != NOTE_GOOD))
+	else if (load->latest.state == SEAL_UNPINNED && !key_leads(load, &key))
 		verify_find(result, VERIFY_GAP, "key",
 		    "keys/log.vkey is not the key that signed the checkpoint");
-	free(text);
 	free(vkey);
 }
 
@@ -404,7 +420,7 @@ load_bundle(struct load *load, const struct note_key *key,
 		verify_find(result, VERIFY_GAP, "manifest", "%s", why);
 	snprintf(result->run, sizeof(result->run), "%s", load->manifest.run);
 	load_frontier(load, result);
-	if (load_latest(load, "ledger/checkpoint", key, result) != 0)
+	if (load_latest(load, "ledger/checkpoint", result) != 0)
 		goto memory;
 	load_leaves(load, result);
 	check_key(load, key, result);
@@ -462,14 +478,18 @@ load_open(struct load *load, const struct verify_options *options,
 		return -1;
 	}
 	result->kind = load->kind;
+	if (keys_load(load, options, result) != 0) {
+		snprintf(err, err_len, "out of memory");
+		return -1;
+	}
 	if (options->head != NULL && load_head(load, options, err, err_len) != 0)
 		return -1;
 	if (options->since && can_go_on(load, err, err_len) != 0)
 		return -1;
 	if ((load->kind == VERIFY_BUNDLE ?
 	    load_bundle(load, options->key, result, err, err_len) :
-	    load_ledger(load, options->since ? load->head.at.size : 0, options->key,
-	    result, err, err_len)) != 0)
+	    load_ledger(load, options->since ? load->head.at.size : 0, result,
+	    err, err_len)) != 0)
 		return -1;
 	seals_sort(&load->seals);
 	return 0;
@@ -486,6 +506,7 @@ load_close(struct load *load)
 {
 	if (load->dirfd >= 0)
 		close(load->dirfd);
+	epochs_free(&load->epochs);
 	manifest_free(&load->manifest);
 	free(load->segment);
 	free(load->seals.seal);

@@ -3,6 +3,7 @@
 #ifndef LEDGER_VERIFY_LOAD_H
 #define LEDGER_VERIFY_LOAD_H
 
+#include "ledger/anchor/epochs.h"
 #include "ledger/bundle/manifest.h"
 #include "ledger/verify/seals.h"
 #include "ledger/verify/verify.h"
@@ -13,6 +14,7 @@
 struct load {
 	int dirfd;
 	enum verify_kind kind;
+	struct epochs epochs;		/* the log's keys; none where none is pinned */
 	struct manifest manifest;	/* bundle */
 	bool manifest_good;
 	struct walk_segment *segment;

@@ -12,10 +12,25 @@
 #define LOG "checkpoints"
 #define BLOCK (4 * NOTE_MAX)	/* bytes of the log in memory */
 
+/* Signed by a key of another epoch than the size belongs to? */
+static bool
+other_epoch(const struct epochs *epochs, const struct note *note)
+{
+	for (unsigned i = 0; i < note->count; i++) {
+		int at = epochs_find(epochs, note->sig[i].id);
+
+		if (at >= 0 && note_verify(note, &epochs->epoch[at].key, NULL) ==
+		    NOTE_GOOD)
+			return true;
+	}
+	return false;
+}
+
 void
 seal_read(struct seal *seal, const char *text, size_t len,
-    const struct note_key *key, char *origin)
+    const struct epochs *epochs, char *origin)
 {
+	const struct note_key *key;
 	struct checkpoint at;
 	struct note note;
 
@@ -34,8 +49,9 @@ seal_read(struct seal *seal, const char *text, size_t len,
 	seal->others = note.count;
 	seal->state = SEAL_UNPINNED;
 	seal->why = "no key is pinned";
-	if (key == NULL)
+	if (epochs == NULL || epochs->count == 0)
 		return;
+	key = epochs_key(epochs, at.size);
 	seal->why = "another ledger's origin";
 	if (strcmp(at.origin, key->name) != 0)
 		return;
@@ -47,6 +63,11 @@ seal_read(struct seal *seal, const char *text, size_t len,
 		break;
 	case NOTE_UNSIGNED:
 		seal->why = "not signed by the pinned key";
+		if (!other_epoch(epochs, &note))
+			break;
+		seal->state = SEAL_FORGED;
+		seal->why = "signed by a key of another epoch, which may not "
+		    "sign this size";
 		break;
 	case NOTE_FORGED:
 		seal->state = SEAL_FORGED;
@@ -230,7 +251,7 @@ log_seek_size(struct log *log, uint64_t from)
 
 int
 seals_load_log(struct seals *seals, int dirfd, uint64_t from,
-    const struct note_key *key, struct verify_result *result)
+    const struct epochs *epochs, struct verify_result *result)
 {
 	uint64_t size = 0;
 	struct seal seal;
@@ -250,7 +271,7 @@ seals_load_log(struct seals *seals, int dirfd, uint64_t from,
 		if (seal.state != SEAL_MALFORMED && seal.at.size < from)
 			continue;	/* of what was verified before */
 		if (seal.state != SEAL_MALFORMED)
-			seal_read(&seal, note, len, key, NULL);
+			seal_read(&seal, note, len, epochs, NULL);
 		if (seal.state == SEAL_FORGED || seal.state == SEAL_MALFORMED)
 			verify_find(result, VERIFY_GAP, "checkpoint", "the checkpoint that ends "
 			    "at byte %" PRIu64 " of the file of all: %s",

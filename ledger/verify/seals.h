@@ -5,6 +5,7 @@
 #ifndef LEDGER_VERIFY_SEALS_H
 #define LEDGER_VERIFY_SEALS_H
 
+#include "ledger/anchor/epochs.h"
 #include "ledger/verify/verify.h"
 
 #define SEALS_MAX (1u << 20)	/* kept, the latest ones */
@@ -28,10 +29,11 @@ struct seal {
 	const char *why;	/* of what is not good, constant */
 };
 
-/* Read a note.  Where it is one, origin (NOTE_NAME_MAX + 1 bytes, or NULL) gets
+/* Read a note, and hold it against the key of its size's epoch; epochs NULL or
+ * without any: no key is pinned.  Where it is one, origin (NOTE_NAME_MAX + 1 bytes, or NULL) gets
  * whose. */
 void seal_read(struct seal *seal, const char *text, size_t len,
-    const struct note_key *key, char *origin);
+    const struct epochs *epochs, char *origin);
 
 /* In the order of their sizes, once sorted. */
 struct seals {
@@ -50,7 +52,7 @@ void seals_sort(struct seals *seals);
  * size `from` on.  0, or -1 where memory lacks.
  */
 int seals_load_log(struct seals *seals, int dirfd, uint64_t from,
-    const struct note_key *key, struct verify_result *result);
+    const struct epochs *epochs, struct verify_result *result);
 
 /* The text of the note of that size and root in the log of all, to be freed;
  * NULL where it is not there. */

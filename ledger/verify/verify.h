@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ledger/anchor/trust.h"
 #include "ledger/note.h"
 #include "ledger/record.h"
 
@@ -66,12 +67,21 @@ struct verify_statement {
 struct verify_options {
 	const char *path;
 	const struct note_key *key;	/* pinned; NULL: none */
+	const struct trust *trust;	/* what else is demanded; NULL: nothing */
 	const char *head;		/* file with a checkpoint saved before, or NULL */
 	bool since;			/* a ledger: read what is new since head alone */
 	unsigned threads;		/* 0: one for each processor, up to 4 */
 	/* told of the bytes of records read so far, of so many in all; or NULL */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
+};
+
+/* What one of those whom the trust policy names vouches for. */
+struct verify_anchor {
+	char name[NOTE_NAME_MAX + 1];
+	bool witness;			/* else a time stamping authority */
+	uint64_t size;			/* of the tree; 0: nothing here */
+	int64_t time_s;			/* since 1970, by its own clock */
 };
 
 struct verify_result {
@@ -95,6 +105,10 @@ struct verify_result {
 	uint64_t finding_count;
 	uint64_t counted, counted_records;	/* refusals told by number, in so many records */
 	uint64_t drops;			/* records declared as dropped */
+	struct verify_anchor anchor[TRUST_WITNESSES_MAX + TRUST_AUTHORITIES_MAX];
+	unsigned anchors;
+	uint64_t anchored;		/* size that the policy's demands are met for; 0: none */
+	int64_t anchored_s;		/* since then at the latest */
 };
 
 /*

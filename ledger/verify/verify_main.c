@@ -11,7 +11,9 @@
 
 #include <sodium.h>
 
+#include "ledger/anchor/trust.h"
 #include "ledger/bundle/archive.h"
+#include "ledger/evidence.h"
 #include "ledger/report/html.h"
 #include "ledger/report/progress.h"
 #include "ledger/report/report.h"
@@ -21,7 +23,7 @@
 enum { EXIT_USAGE_OR_IO = 3 };
 
 struct args {
-	const char *path, *key, *head, *save_head, *since, *sarif, *html;
+	const char *path, *key, *trust, *head, *save_head, *since, *sarif, *html;
 	const char *dir;	/* where the files are: path, or what it was unpacked to */
 	bool json, scan, colour, quiet;
 	unsigned threads;
@@ -35,6 +37,8 @@ static const char help[] =
 "\n"
 "  -k, --key=KEY        the log's public key: a file that holds its vkey, or the\n"
 "                       vkey itself%s%s\n"
+"      --trust=FILE     a trust policy instead of a key: logs, witnesses and their\n"
+"                       quorum, time stamp authorities, freshness\n"
 "      --head=FILE      a checkpoint that you saved before: the ledger must have\n"
 "                       grown from it\n"
 "      --save-head=FILE save this checkpoint, if it is good, for the next time\n"
@@ -88,9 +92,10 @@ static int
 parse(int argc, char **argv, const struct verify_defaults *defaults,
     struct args *args)
 {
-	enum { HEAD = 256, SAVE_HEAD, SINCE, NO_SCAN, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
+	enum { TRUST = 255, HEAD, SAVE_HEAD, SINCE, NO_SCAN, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
+		{ "trust", required_argument, NULL, TRUST },
 		{ "head", required_argument, NULL, HEAD },
 		{ "save-head", required_argument, NULL, SAVE_HEAD },
 		{ "since", required_argument, NULL, SINCE },
@@ -114,6 +119,9 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		switch (c) {
 		case 'k':
 			args->key = optarg;
+			break;
+		case TRUST:
+			args->trust = optarg;
 			break;
 		case HEAD:
 			args->head = optarg;
@@ -159,6 +167,11 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		default:
 			return usage(defaults);
 		}
+	}
+	if (args->key != NULL && args->trust != NULL) {
+		fprintf(stderr, "%s: --key or --trust, not both: the policy names the "
+		    "keys\n", defaults->program);
+		return usage(defaults);
 	}
 	if (args->head != NULL && args->since != NULL) {
 		fprintf(stderr, "%s: --since holds the ledger against its head already: "
@@ -333,12 +346,14 @@ judge_archive(struct verify_result *result, const char *why)
 
 static int
 verify_files(const struct args *args, const struct verify_defaults *defaults,
-    const struct note_key *key, struct report *report, struct scan_result *scanned,
-    struct verify_result *result, char *err, size_t err_len)
+    const struct note_key *key, const struct trust *trust, struct report *report,
+    struct scan_result *scanned, struct verify_result *result, char *err,
+    size_t err_len)
 {
 	struct progress progress;
-	struct verify_options options = { .path = args->dir, .key = key, .since = args->since != NULL,
-	    .head = args->since != NULL ? args->since : args->head, .threads = args->threads, .progress = progress_step, .context = &progress };
+	struct verify_options options = { .path = args->dir, .key = key, .trust = trust,
+	    .since = args->since != NULL, .head = args->since != NULL ? args->since : args->head,
+	    .threads = args->threads, .progress = progress_step, .context = &progress };
 	int status;
 
 	progress_begin(&progress, !args->quiet && isatty(STDERR_FILENO), "verifying");
@@ -350,14 +365,38 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 	return scan(args, defaults, scanned, err, err_len);
 }
 
+/* The key that the policy pins for whatever log these files say they are of;
+ * NULL: none, and nothing will be established. */
+static const struct note_key *
+trusted_key(const struct trust *trust, const char *dir)
+{
+	static const char *const files[] = { "ledger/checkpoint", "checkpoint" };
+	const struct trust_log *log = NULL;
+	int dirfd = evidence_dir(dir);
+	size_t len;
+
+	for (size_t i = 0; i < 2 && dirfd >= 0 && log == NULL; i++) {
+		char *text = evidence_read(dirfd, files[i], NOTE_MAX, &len);
+
+		if (text == NULL)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		log = trust_log(trust, text);
+		free(text);
+	}
+	if (dirfd >= 0)
+		close(dirfd);
+	return log != NULL ? &log->key : NULL;
+}
+
 static int
 verify(struct args *args, const struct verify_defaults *defaults,
-    const struct note_key *key, struct verify_result *result)
+    const struct note_key *key, const struct trust *trust,
+    struct verify_result *result)
 {
 	struct tempdir unpacked = { .dirfd = -1 };
 	struct scan_result *scanned = calloc(1, sizeof(*scanned));
-	struct report report = { .path = args->path, .verify = result,
-	    .key = key != NULL ? key->name : NULL };
+	struct report report = { .path = args->path, .verify = result };
 	enum archive_status archive = ARCHIVE_GOOD;
 	char err[512] = "out of memory";
 	double began = now();
@@ -372,10 +411,13 @@ verify(struct args *args, const struct verify_defaults *defaults,
 	}
 	if (archive == ARCHIVE_TROUBLE)
 		goto out;
+	if (trust != NULL && archive != ARCHIVE_BAD)
+		key = trusted_key(trust, args->dir);
+	report.key = key != NULL ? key->name : NULL;
 	if (archive == ARCHIVE_BAD)
 		judge_archive(result, err);
-	else if (verify_files(args, defaults, key, &report, scanned, result, err,
-	    sizeof(err)) != 0)
+	else if (verify_files(args, defaults, key, trust, &report, scanned, result,
+	    err, sizeof(err)) != 0)
 		goto out;
 	report.dir = args->dir;
 	report.seconds = now() - began;
@@ -400,6 +442,7 @@ verify_main(int argc, char **argv, const struct verify_defaults *defaults)
 {
 	struct args args = { .scan = true };
 	struct verify_result *result;
+	struct trust *trust = NULL;
 	struct note_key key;
 	char err[512];
 	const char *given;
@@ -413,14 +456,18 @@ verify_main(int argc, char **argv, const struct verify_defaults *defaults)
 		free(result);
 		return EXIT_USAGE_OR_IO;
 	}
-	given = args.key != NULL ? args.key : defaults->key;
+	given = args.key != NULL || args.trust != NULL ? args.key : defaults->key;
 	have = given == NULL ? 1 : load_key(given, args.key != NULL, &key, err, sizeof(err));
+	if (have >= 0 && args.trust != NULL &&
+	    (trust = trust_load(args.trust, err, sizeof(err))) == NULL)
+		have = -1;
 	if (have < 0)
 		fprintf(stderr, "%s: %s\n", defaults->program, err);
 	else
-		status = verify(&args, defaults, have == 0 ? &key : NULL, result);
+		status = verify(&args, defaults, have == 0 ? &key : NULL, trust, result);
 	if (have >= 0)
 		verify_free(result);
+	free(trust);
 	free(result);
 	return have < 0 ? EXIT_USAGE_OR_IO : status;
 }

@@ -1,0 +1,55 @@
+/*
+ * What a ledger's or a bundle's files hold of others' statements, read without
+ * believing any of it.
+ *
+ *   ledger   anchors/cosigned, anchors/<size>.note and .tsr (anchors.h)
+ *   bundle   ledger/anchors/<size>.anchor: a submission (submission.h) from the
+ *            bundle's size to that one, its checkpoint with all that signed it;
+ *            and <size>.<authority>.tsr
+ */
+#ifndef LEDGER_ANCHOR_GATHER_H
+#define LEDGER_ANCHOR_GATHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ledger/anchor/submission.h"
+#include "ledger/note.h"
+#include "ledger/tree.h"
+
+#define GATHER_NOTES_MAX 16384	/* of one ledger: the latest */
+#define GATHER_STAMPS_MAX 65536
+#define GATHER_COSIGNED_MAX (2 * 1024 * 1024)	/* bytes of that file's end */
+
+struct gather_note {
+	struct checkpoint at;
+	char *text;		/* the note; to be freed */
+	size_t len;
+	struct tree_proof *proof;	/* bundle: to it from old_size; NULL: none */
+	uint64_t old_size;
+};
+
+struct gather_stamp {
+	uint64_t size;
+	char who[64];
+};
+
+struct gather {
+	struct gather_note *note;	/* by size, largest last */
+	unsigned notes;
+	struct gather_stamp *stamp;	/* by size, largest last */
+	unsigned stamps;
+	unsigned unusable;		/* files or entries that are nothing */
+	char dir[32];			/* where they lie */
+};
+
+/* 0, or -1 out of memory.  No such directory is no failure. */
+int gather_read(struct gather *gather, int dirfd, bool bundle);
+void gather_free(struct gather *gather);
+
+/* A stamp's response, to be freed; NULL where it cannot be read. */
+uint8_t *gather_stamp(const struct gather *gather, int dirfd,
+    const struct gather_stamp *stamp, size_t *len);
+
+#endif

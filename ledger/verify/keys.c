@@ -1,0 +1,237 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ledger/anchor/anchor.h"
+#include "ledger/evidence.h"
+#include "ledger/verify/keys.h"
+
+/* ---- the keys ---- */
+
+static const char *
+path_of(const struct load *load)
+{
+	return load->kind == VERIFY_BUNDLE ? "keys/" EPOCHS_FILE : EPOCHS_FILE;
+}
+
+/* Another key than one that the policy pins for that epoch. */
+static void
+check_pinned(const struct load *load, const struct verify_options *options,
+    struct verify_result *result)
+{
+	const struct trust_log *log = options->trust == NULL ? NULL :
+	    trust_log(options->trust, options->key->name);
+
+	for (unsigned i = 0; log != NULL && i < log->epochs; i++) {
+		const struct trust_epoch *want = &log->epoch[i];
+
+		if (want->epoch >= load->epochs.count)
+			continue;	/* not reached here */
+		if (memcmp(load->epochs.epoch[want->epoch].key.pk, want->key.pk,
+		    NOTE_PK_LEN) != 0)
+			verify_find(result, VERIFY_GAP, "key", "the key of epoch "
+			    "%" PRIu64 " is not the one that the policy pins",
+			    want->epoch);
+	}
+}
+
+/* The checkpoints that end epochs: the records must give their roots too. */
+static int
+add_seals(struct load *load, const char *text, size_t len)
+{
+	struct seal seal;
+	size_t at = 0, n;
+
+	for (unsigned i = 1; i < load->epochs.count &&
+	    (n = epochs_entry_len(text + at, len - at)) > 0; i++, at += n) {
+		const char *end = text + at + n - 1, *note = end;
+
+		/* behind the empty line that ends the proof's hashes */
+		note = memmem(text + at, n, "\n\n", 2);
+		if (note == NULL)
+			return 0;
+		seal_read(&seal, note + 2, (size_t)(end - note - 2),
+		    &load->epochs, NULL);
+		if (seal.state == SEAL_GOOD &&
+		    seals_add(&load->seals, &seal) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+keys_load(struct load *load, const struct verify_options *options,
+    struct verify_result *result)
+{
+	const char *why = "";
+	size_t len = 0;
+	char *text;
+	int status = 0;
+
+	if (options->key == NULL)
+		return 0;
+	if (epochs_pin(&load->epochs, options->key) != 0)
+		return -1;
+	text = evidence_read(load->dirfd, path_of(load), EPOCHS_BYTES_MAX, &len);
+	if (text != NULL && epochs_follow(&load->epochs, text, len, &why) != 0)
+		verify_find(result, VERIFY_GAP, "key", "%s: %s", path_of(load),
+		    why);
+	if (text != NULL)
+		status = add_seals(load, text, len);
+	free(text);
+	check_pinned(load, options, result);
+	return status;
+}
+
+/* ---- the records that bring them in ---- */
+
+static bool
+brings_in(const struct epochs *epochs, uint64_t index)
+{
+	unsigned low = 0, high = epochs->count - 1;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (epochs->epoch[middle].until < index + 1)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return epochs->epoch[low].until == index + 1;
+}
+
+static bool
+was_read(const struct chain *chain, uint64_t index)
+{
+	for (unsigned i = 0; i < chain->keys; i++) {
+		if (chain->key[i] == index)
+			return true;
+	}
+	return false;
+}
+
+void
+keys_judge(struct pass *pass)
+{
+	const struct epochs *epochs = &pass->load->epochs;
+	struct verify_result *r = pass->result;
+	struct verify_finding *f;
+
+	if (epochs->count == 0)
+		return;
+	for (unsigned i = 0; i < pass->chain.keys; i++) {
+		uint64_t index = pass->chain.key[i];
+
+		if (index >= r->sealed || brings_in(epochs, index))
+			continue;
+		f = verify_find(r, VERIFY_GAP, "key", "a key record with which "
+		    "no epoch begins: the one before it was not sealed there");
+		f->has_index = true;
+		f->index = index;
+	}
+	for (unsigned i = 0; i + 1 < epochs->count; i++) {
+		uint64_t index = epochs->epoch[i].until - 1;
+
+		if (index < r->first || index >= r->size ||
+		    was_read(&pass->chain, index))
+			continue;
+		f = verify_find(r, VERIFY_GAP, "key", "epoch %u begins here, but "
+		    "the record is no key record", i + 1);
+		f->has_index = true;
+		f->index = index;
+	}
+}
+
+/* ---- anchoring ---- */
+
+static int
+root_at(void *context, uint64_t size, uint8_t root[TREE_HASH_LEN])
+{
+	const struct seals *seals = context;
+	unsigned low = 0, high = seals->count;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (seals->seal[middle].at.size < size)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < seals->count && seals->seal[low].at.size == size; low++) {
+		if (seals->seal[low].reached && seals->seal[low].matches) {
+			memcpy(root, seals->seal[low].at.root, TREE_HASH_LEN);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void
+take_claims(struct verify_result *r, const struct anchor_answer *answer)
+{
+	r->anchored = answer->size;
+	r->anchored_s = answer->time_s;
+	for (unsigned i = 0; i < answer->claims; i++) {
+		struct verify_anchor *to = &r->anchor[r->anchors++];
+
+		snprintf(to->name, sizeof(to->name), "%s",
+		    answer->claim[i].name);
+		to->witness = answer->claim[i].witness;
+		to->size = answer->claim[i].size;
+		to->time_s = answer->claim[i].time_s;
+	}
+}
+
+static void
+state_anchoring(struct verify_result *r, const struct anchor_answer *answer)
+{
+	static const enum verify_verdict verdicts[] = {
+	    [ANCHOR_ESTABLISHED] = VERIFY_COMPLETE,
+	    [ANCHOR_REFUTED] = VERIFY_GAP,
+	    [ANCHOR_NOT_ESTABLISHED] = VERIFY_NOT_ESTABLISHED };
+
+	r->anchoring.verdict = verdicts[answer->verdict];
+	snprintf(r->anchoring.text, sizeof(r->anchoring.text), "%s",
+	    answer->text);
+	if (answer->code != NULL)
+		verify_find(r, VERIFY_GAP, answer->code, "%s", answer->text);
+	else if (answer->demanded)
+		r->verdict = verify_worse(r->verdict, r->anchoring.verdict);
+}
+
+int
+keys_anchoring(struct pass *pass)
+{
+	const struct load *load = pass->load;
+	struct verify_result *r = pass->result;
+	struct anchor_question question = { .dirfd = load->dirfd,
+	    .bundle = load->kind == VERIFY_BUNDLE,
+	    .trust = pass->options->trust, .epochs = &load->epochs,
+	    .at = { .size = load->latest.at.size }, .records = r->size,
+	    .now_s = (int64_t)time(NULL), .root_at = root_at,
+	    .context = &pass->load->seals };
+	struct anchor_answer *answer;
+	int status;
+
+	if (r->integrity.verdict != VERIFY_COMPLETE) {
+		r->anchoring = (struct verify_statement){
+		    VERIFY_NOT_ESTABLISHED, "what others vouch for cannot be "
+		    "held against records whose integrity is not established" };
+		return 0;
+	}
+	if ((answer = malloc(sizeof(*answer))) == NULL)
+		return -1;
+	memcpy(question.at.origin, load->origin, sizeof(question.at.origin));
+	memcpy(question.at.root, load->latest.at.root, TREE_HASH_LEN);
+	status = anchor_ask(&question, answer);
+	if (status == 0) {
+		take_claims(r, answer);
+		state_anchoring(r, answer);
+	}
+	free(answer);
+	return status;
+}

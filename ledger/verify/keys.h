@@ -1,0 +1,23 @@
+/*
+ * The log's keys and what others vouch for, in the verifier: epochs.h and
+ * anchor.h put to the records.  Private to verify.
+ */
+#ifndef LEDGER_VERIFY_KEYS_H
+#define LEDGER_VERIFY_KEYS_H
+
+#include "ledger/verify/pass.h"
+
+/* The pinned key, and those that follow from it by the file `epochs`; what is
+ * wrong with it becomes findings, the last checkpoint of each epoch a seal.  0,
+ * or -1 where memory lacks. */
+int keys_load(struct load *load, const struct verify_options *options,
+    struct verify_result *result);
+
+/* Are the `key` records those that the epochs begin with, and no others? */
+void keys_judge(struct pass *pass);
+
+/* The statement on anchoring, and its part of the whole where the policy
+ * demands one.  0, or -1 where memory lacks. */
+int keys_anchoring(struct pass *pass);
+
+#endif
