@@ -9,6 +9,7 @@
 #define KEY_MAX 2048		/* longer ones are not worth it */
 #define WORTH_STEPS 48		/* rules that take fewer are as fast run again */
 #define TRIES 24		/* so many in a row for nothing, or a rule that is */
+#define HABITS 1024		/* functions of a plan that are looked at */
 #define REST 4096		/* not worth it: so many calls without trying */
 
 struct known {
@@ -30,7 +31,7 @@ struct recall {
 	uint64_t pack;		/* 0: none */
 	const struct policy_input *input;
 	uint32_t sections;	/* that the input has */
-	struct habit *habits;	/* by function of the plan */
+	struct habit habits[HABITS];	/* by function of the plan */
 	uint32_t n_habits;
 	uint32_t n_known;
 	bool full;
@@ -56,7 +57,6 @@ recall_free(struct recall *recall)
 	if (recall == NULL)
 		return;
 	arena_release(&recall->arena);
-	free(recall->habits);
 	free(recall);
 }
 
@@ -74,9 +74,8 @@ static void
 start_over(struct recall *recall, const struct plan *plan, uint64_t pack)
 {
 	forget(recall);
-	free(recall->habits);
-	recall->habits = calloc(plan->n_funcs, sizeof(*recall->habits));
-	recall->n_habits = recall->habits != NULL ? plan->n_funcs : 0;
+	memset(recall->habits, 0, sizeof(recall->habits));
+	recall->n_habits = plan->n_funcs < HABITS ? plan->n_funcs : HABITS;
 	recall->pack = pack;
 }
 

@@ -7,6 +7,8 @@
 
 #include "policy/unicode_case.h"
 
+#include <stdbool.h>
+
 struct mapping {
 	uint32_t first, last;
 	int32_t delta;
@@ -242,6 +244,19 @@ unicode_lower(uint32_t rune)
 	return map(lower, sizeof(lower) / sizeof(lower[0]), rune);
 }
 
+/* Of these two, which are mapped to i and I, RE2 knows no other case. */
+static bool
+folds_alone(uint32_t rune)
+{
+	return rune == 0x130 || rune == 0x131;
+}
+
+static bool
+overlap(uint32_t a, uint32_t b, uint32_t low, uint32_t high)
+{
+	return a <= high && b >= low;
+}
+
 /* Both directions of one table. */
 static void
 variants(const struct mapping *table, size_t n, uint32_t low, uint32_t high,
@@ -251,6 +266,12 @@ variants(const struct mapping *table, size_t n, uint32_t low, uint32_t high,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
+		if (folds_alone(table[i].first) ||
+		    (!overlap(table[i].first, table[i].last, low, high) &&
+		    !overlap((uint32_t)((int32_t)table[i].first +
+		    table[i].delta), (uint32_t)((int32_t)table[i].last +
+		    table[i].delta), low, high)))
+			continue;
 		for (rune = table[i].first; rune <= table[i].last;
 		    rune += table[i].stride) {
 			image = (uint32_t)((int32_t)rune + table[i].delta);
@@ -262,18 +283,35 @@ variants(const struct mapping *table, size_t n, uint32_t low, uint32_t high,
 	}
 }
 
+static void
+table_variants(uint32_t low, uint32_t high,
+    void (*add)(void *arg, uint32_t rune), void *arg)
+{
+	variants(upper, sizeof(upper) / sizeof(upper[0]), low, high, add, arg);
+	variants(lower, sizeof(lower) / sizeof(lower[0]), low, high, add, arg);
+}
+
 void
 unicode_case_variants(uint32_t low, uint32_t high,
     void (*add)(void *arg, uint32_t rune), void *arg)
 {
 	uint32_t rune;
 
+	/* What patterns consist of mostly needs no table: two letters have a
+	 * relative outside ASCII, the Kelvin sign and the long s. */
 	for (rune = low; rune <= high && rune < 0x80; rune++) {
-		if (rune >= 'a' && rune <= 'z')
-			add(arg, rune - 32);
-		if (rune >= 'A' && rune <= 'Z')
-			add(arg, rune + 32);
+		uint32_t lower_case = rune | 0x20;
+
+		if (lower_case < 'a' || lower_case > 'z')
+			continue;
+		add(arg, rune ^ 0x20);
+		if (lower_case == 'k')
+			add(arg, 0x212a);
+		if (lower_case == 's')
+			add(arg, 0x17f);
 	}
-	variants(upper, sizeof(upper) / sizeof(upper[0]), low, high, add, arg);
-	variants(lower, sizeof(lower) / sizeof(lower[0]), low, high, add, arg);
+	if (low == high && (low == 0x212a || low == 0x17f))
+		add(arg, low == 0x212a ? 'k' : 'S');
+	else if (high >= 0x80)
+		table_variants(low, high, add, arg);
 }
