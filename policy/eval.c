@@ -423,6 +423,19 @@ run_append(struct eval *eval, struct frame *frame,
 	return true;
 }
 
+/* A number as a key of the data document. */
+static const struct value *
+get_by_spelling(struct arena *arena, const struct value *source,
+    const struct value *key)
+{
+	struct buf text = { .arena = arena };
+
+	if (source == NULL || source->kind != VALUE_OBJECT)
+		return NULL;
+	value_to_json(&text, key, 0);
+	return value_get(arena, source, buf_value(&text));
+}
+
 static bool
 run_dot(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 {
@@ -431,6 +444,9 @@ run_dot(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 
 	if (source != NULL && key != NULL)
 		found = value_get(eval->arena, source, key);
+	if (found == NULL && stmt->of_base_data && key != NULL &&
+	    key->kind == VALUE_NUMBER)
+		found = get_by_spelling(eval->arena, source, key);
 	frame->locals[stmt->target] = found;
 	return found != NULL;
 }

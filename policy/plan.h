@@ -44,6 +44,7 @@ struct plan_block {
 
 struct plan_stmt {
 	uint8_t kind;
+	bool of_base_data;	/* dot: along a path into the data document */
 	uint16_t file;
 	uint32_t row, col;
 	uint32_t target;	/* or array, object, set, result, local */

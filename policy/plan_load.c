@@ -43,6 +43,8 @@ load_body(struct loader *l, const struct value *v, struct plan_func *func,
 
 	l->map_len = 0;
 	l->n_locals = 0;
+	memset(l->in_data, 0, sizeof(l->in_data));
+	l->in_data[1] = 1;	/* behind input */
 	l->depth = 0;
 	l->now = func;
 	if (!(entry ? load_entry_params(l, func) : load_params(l, v, func)))

@@ -24,6 +24,7 @@ struct loader {
 	struct plan *plan;
 	const struct value *func_index;	/* name to index */
 	uint32_t *map, map_len, n_locals;
+	uint8_t in_data[PLAN_LOCALS_MAX];	/* the local is the data document or lies in it */
 	unsigned depth;
 	/* Which functions look at the input (their first parameter), and who
 	 * hands it to whom. */

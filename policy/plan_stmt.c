@@ -481,6 +481,16 @@ load_location(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 	stmt->col = got[2];
 }
 
+/* data.a[2] is a path into storage, where OPA's keys are texts: a number finds
+ * its spelling there.  Only a path itself does: x := data.a; x[2] does not. */
+static void
+follow_data(struct loader *l, struct plan_stmt *stmt)
+{
+	stmt->of_base_data = stmt->a.constant == NULL &&
+	    l->in_data[stmt->a.local];
+	l->in_data[stmt->target] = stmt->of_base_data;
+}
+
 static bool
 load_stmt(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 {
@@ -497,6 +507,8 @@ load_stmt(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 	for (i = 0; i < 6 && fields[kind][i] != F_END; i++)
 		if (!load_field(l, body, (enum field)fields[kind][i], stmt))
 			return false;
+	if (kind == PLAN_DOT)
+		follow_data(l, stmt);
 	return true;
 }
 
