@@ -1,8 +1,8 @@
 #include "anchor/anchorer.h"
 #include "anchor/turn.h"
+#include "confined.h"
 
 #include "ledger/anchor/anchors.h"
-#include "ledger/confine.h"
 #include "ledger/evidence.h"
 
 #include <errno.h>
@@ -66,31 +66,20 @@ static int
 confine(const struct conf_anchors *conf, const char *ledger_dir)
 {
 	char anchors[PATH_MAX + sizeof(ANCHORS_DIR) + 1];
-	const char *system_ca = getenv("SSL_CERT_FILE");
-	struct confine_path paths[CONFINE_PATHS_MAX] = {
-		{ anchors, CONFINE_WRITE }, { ledger_dir, CONFINE_READ },
-		{ "/etc", CONFINE_READ }, { "/usr", CONFINE_READ },
-		{ "/lib", CONFINE_READ }, { "/lib64", CONFINE_READ },
-		{ "/run/systemd/resolve", CONFINE_READ },
-		{ "/run/NetworkManager", CONFINE_READ },
-		{ "/run/resolvconf", CONFINE_READ },
-		{ "/dev/null", CONFINE_WRITE }, { "/dev/urandom", CONFINE_READ },
-	};
-	struct confine_options options = { .paths = paths, .network = true };
+	struct confined confined = { .n = 0 };
+	struct confine_options options = { .paths = confined.paths,
+	    .network = true };
 	struct confine_report report;
-	size_t n = 11;
 
 	snprintf(anchors, sizeof(anchors), "%s/" ANCHORS_DIR, ledger_dir);
-	if (system_ca != NULL)
-		paths[n++] = (struct confine_path){ system_ca, CONFINE_READ };
-	if (conf->ca_file != NULL)
-		paths[n++] = (struct confine_path){ conf->ca_file, CONFINE_READ };
-	for (size_t i = 0; i < conf->authorities; i++) {
-		if (conf->authority[i].ca_file != NULL)
-			paths[n++] = (struct confine_path){
-			    conf->authority[i].ca_file, CONFINE_READ };
-	}
-	options.n_paths = n;
+	confined_add(&confined, anchors, CONFINE_WRITE);
+	confined_add(&confined, ledger_dir, CONFINE_READ);
+	confined_system(&confined);
+	confined_add(&confined, conf->ca_file, CONFINE_READ);
+	for (size_t i = 0; i < conf->authorities; i++)
+		confined_add(&confined, conf->authority[i].ca_file,
+		    CONFINE_READ);
+	options.n_paths = confined.n;
 	return confine_self(&options, &report);
 }
 

@@ -2,6 +2,7 @@
 #include "anchor/anchorer.h"
 #include "api/api.h"
 #include "ask.h"
+#include "daemon/confine_broker.h"
 #include "daemon/harden.h"
 #include "daemon/keys.h"
 #include "daemon/log.h"
@@ -10,7 +11,6 @@
 #include "gate/admin.h"
 #include "home.h"
 #include "ledger/append.h"
-#include "ledger/confine.h"
 #include "plane/plane.h"
 #include "policy/opa/opa.h"
 #include "tls/ca.h"
@@ -26,7 +26,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STOP_GRACE_MS 5000
@@ -112,78 +111,6 @@ pack_digest(struct daemon *daemon, const char *path, char *err, size_t err_len)
 	return 0;
 }
 
-/*
- * Behind the recorder's fork and before any thread, since it holds for threads
- * that start afterwards only: nothing outside the home is written, and in it only
- * the vault, run/ and packs/; the ledger is the recorder's (unless that is a thread).
- * Read is what libraries need (certificates, resolver, modules) and /proc, where
- * callers are looked up.
- */
-static int
-confine(void *arg, char *err, size_t err_len)
-{
-	const struct conf *conf = arg;
-	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], packs[PATH_MAX],
-	    token[PATH_MAX] = "", bundle[PATH_MAX] = "", ledger[PATH_MAX] = "";
-	const char *certificates = getenv("SSL_CERT_FILE");
-	struct confine_path paths[] = {
-		{ vault, CONFINE_WRITE }, { run, CONFINE_WRITE },
-		{ packs, CONFINE_WRITE }, { ledger, CONFINE_WRITE },
-		{ home, CONFINE_READ }, { "/proc", CONFINE_READ },
-		{ "/etc", CONFINE_READ }, { "/usr", CONFINE_READ },
-		{ "/lib", CONFINE_READ }, { "/lib64", CONFINE_READ },
-		{ "/run/systemd/resolve", CONFINE_READ },
-		{ "/run/NetworkManager", CONFINE_READ },
-		{ "/run/resolvconf", CONFINE_READ },
-		{ "/dev/null", CONFINE_WRITE }, { "/dev/urandom", CONFINE_READ },
-		{ conf->upstream_ca_file, CONFINE_READ },
-		{ certificates, CONFINE_READ },
-		{ conf->kv.ca_file, CONFINE_READ },
-		{ conf->policy.ca_file, CONFINE_READ },
-		{ conf->policy.bundle.ca_file, CONFINE_READ },
-		{ bundle, CONFINE_READ }, { token, CONFINE_READ },
-	};
-	struct confine_options options = { .paths = paths,
-	    .n_paths = sizeof(paths) / sizeof(paths[0]), .network = true,
-	    .watch = true };
-	struct confine_report report;
-	size_t i, n;
-
-	if (path_of("", home, err, err_len) != 0 ||
-	    path_of("vault", vault, err, err_len) != 0 ||
-	    path_of("run", run, err, err_len) != 0 ||
-	    path_of("packs", packs, err, err_len) != 0 || (conf->ledger_thread &&
-	    path_of("ledger", ledger, err, err_len) != 0))
-		return -1;
-	/* Only what is there can be named in a rule. */
-	if (mkdir(packs, 0700) != 0 && errno != EEXIST) {
-		snprintf(err, err_len, "%s: %s", packs, strerror(errno));
-		return -1;
-	}
-	/* The token's directory: agents renew it by renaming a new file there. */
-	if (conf->kv.token_file != NULL) {
-		snprintf(token, sizeof(token), "%s", conf->kv.token_file);
-		*(strrchr(token, '/') + 1) = '\0';
-	}
-	/* A bundle's file is replaced in its directory, too. */
-	if (conf->policy.bundle.from != NULL && conf->policy.bundle.from[0] == '/') {
-		snprintf(bundle, sizeof(bundle), "%s", conf->policy.bundle.from);
-		*(strrchr(bundle, '/') + 1) = '\0';
-	}
-	for (i = n = 0; i < options.n_paths; i++)
-		if (paths[i].path != NULL && paths[i].path[0] != '\0')
-			paths[n++] = paths[i];
-	options.n_paths = n;
-	if (confine_self(&options, &report) != 0) {
-		snprintf(err, err_len, "the broker cannot confine itself: %s",
-		    strerror(errno));
-		return -1;
-	}
-	log_event(report.landlock > 0 && report.seccomp ? LOG_INFO : LOG_WARNING,
-	    "confined", "%s", report.text);
-	return 0;
-}
-
 static int
 start_recorder(struct daemon *daemon, char *err, size_t err_len)
 {
@@ -196,7 +123,7 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 		.ports = conf->workers + API_LEDGER_PORTS + 2,
 		.checkpoint_ms = conf->checkpoint_ms,
 		.reserve_bytes = RESERVE_BYTES,
-		.confine = confine, .confine_arg = (void *)(uintptr_t)conf,
+		.confine = confine_broker, .confine_arg = (void *)(uintptr_t)conf,
 	};
 
 	if (path_of("ledger", dir, err, err_len) != 0 ||

@@ -3,7 +3,7 @@
 
 #include "gate/process.h"
 #include "gate/run.h"
-#include "ledger/json_out.h"
+#include "gate/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,18 +216,9 @@ closer_out(struct json_out *out, struct gate *gate,
 	json_out_str(out, "by", closer->by);
 	if (closer->reason != NULL)
 		json_out_str(out, "reason", closer->reason);
-	if (peer->uid < 0 && peer->pid <= 0)
-		return;
-	json_out_object(out, "peer");
-	if (peer->uid >= 0)
-		json_out_int(out, "uid", peer->uid);
-	if (peer->pid > 0)
-		json_out_int(out, "pid", peer->pid);
-	if (process_look(peer->pid, &process) &&
+	words_peer(out, peer, process_look(peer->pid, &process) &&
 	    process.start_time == peer->start_time &&
-	    !name_shows_secret(gate, process.name))
-		text_out(out, "program", process.name);
-	json_out_object_end(out);
+	    !name_shows_secret(gate, process.name) ? process.name : NULL);
 }
 
 static int

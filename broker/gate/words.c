@@ -68,7 +68,14 @@ words_input(struct gate_thread *thread, const struct run *run,
 }
 
 static void
-peer_out(struct json_out *out, const struct peer *peer)
+text_out(struct json_out *out, const char *key, const char *text)
+{
+	if (text != NULL && text[0] != '\0')
+		json_out_str(out, key, text);
+}
+
+void
+words_peer(struct json_out *out, const struct peer *peer, const char *program)
 {
 	if (peer == NULL || (peer->uid < 0 && peer->pid <= 0))
 		return;
@@ -79,14 +86,8 @@ peer_out(struct json_out *out, const struct peer *peer)
 		json_out_int(out, "pid", peer->pid);
 	else
 		json_out_str(out, "process", "not established");
+	text_out(out, "program", program);
 	json_out_object_end(out);
-}
-
-static void
-text_out(struct json_out *out, const char *key, const char *text)
-{
-	if (text != NULL && text[0] != '\0')
-		json_out_str(out, key, text);
 }
 
 /* Of a request that was not understood, only what was is shown. */
@@ -145,7 +146,7 @@ words_decision(struct gate_thread *thread, const struct run *run,
 		json_out_hex(&out, "parent", what->parent->leaf,
 		    LEDGER_LEAF_LEN);
 	text_out(&out, "grant", what->grant);
-	peer_out(&out, what->peer);
+	words_peer(&out, what->peer, NULL);
 	place_out(&out, what->place);
 	if (what->input != NULL) {
 		len = words_input(thread, run, what->input, what->tainted);
@@ -183,7 +184,7 @@ words_counted(const struct gate_counted *counted, char *buf, size_t cap)
 	json_out_str(&out, "reason", counted->reason);
 	if (counted->status != 0)
 		json_out_uint(&out, "status", counted->status);
-	peer_out(&out, &peer);
+	words_peer(&out, &peer, NULL);
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }

@@ -26,6 +26,11 @@ struct words_decision {
 	const struct policy_decision *judged;	/* the engine's word; NULL: it was not asked */
 };
 
+/* Member `peer`, as far as it is known; program: what the process calls itself, or
+ * NULL or "". */
+void words_peer(struct json_out *out, const struct peer *peer,
+    const char *program);
+
 /* The input with its query, arguments, principal and, where tainted, its path
  * and host replaced, into thread->input.  Its length, or -1. */
 int words_input(struct gate_thread *thread, const struct run *run,

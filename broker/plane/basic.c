@@ -1,5 +1,7 @@
 #include "plane/basic.h"
 
+#include "plane/base64_digit.h"
+
 #include <stdint.h>
 #include <sodium.h>
 
@@ -53,18 +55,6 @@ basic_encode(struct slice user, struct slice password, char *out, size_t cap)
 
 /* --- reading --------------------------------------------------------------- */
 
-static int
-value_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
 static struct slice
 without_padding(struct slice s)
 {
@@ -78,7 +68,7 @@ static long
 decoded_length(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (value_of(s.p[i]) < 0)
+		if (base64_digit(s.p[i]) < 0)
 			return -1;
 	return s.n % 4 == 1 ? -1 : (long)(s.n / 4 * 3 + s.n % 4 * 3 / 4);
 }
@@ -88,8 +78,8 @@ static char
 decoded_at(struct slice s, size_t i)
 {
 	size_t group = i / 3 * 4, k = i % 3;
-	unsigned high = (unsigned)value_of(s.p[group + k]);
-	unsigned low = (unsigned)value_of(s.p[group + k + 1]);
+	unsigned high = (unsigned)base64_digit(s.p[group + k]);
+	unsigned low = (unsigned)base64_digit(s.p[group + k + 1]);
 
 	return (char)(high << (2 + 2 * k) | low >> (4 - 2 * k));
 }

@@ -1,5 +1,7 @@
 #include "plane/redact_form.h"
 
+#include "plane/base64_digit.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -119,19 +121,6 @@ hex_value(uint8_t c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Both alphabets at once: nobody mixes them, and nobody is hurt if we do. */
-static int
-base64_value(uint8_t c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
 static bool
 hex_takes(const struct redact_item *item, uint32_t element, uint8_t c)
 {
@@ -174,7 +163,7 @@ takes(const struct redact_item *item, const struct redact_at *at, uint8_t c)
 		return hex_takes(item, at->element, c);
 	default:
 		return base64_takes(item, at->form - REDACT_BASE64, at->element,
-		    base64_value(c));
+		    base64_digit(c));
 	}
 }
 

@@ -128,11 +128,15 @@ host_agrees(const struct exchange *exchange)
 	    host.port == target->port && strcmp(host.host, target->host) == 0;
 }
 
-static void
-bad_target(struct conn *conn, const char *rule)
+/* True where the target is understood (rule NULL); else it is refused. */
+static bool
+settled(struct conn *conn, const char *rule)
 {
-	respond_refuse(conn, 400, "http/target", rule,
-	    "send a plain, normalised URL");
+	conn->exchange->has_target = rule == NULL;
+	if (rule != NULL)
+		respond_refuse(conn, 400, "http/target", rule,
+		    "send a plain, normalised URL");
+	return rule == NULL;
 }
 
 /* "/x/<binding>/rest": the binding, and rest as an origin form. */
@@ -178,12 +182,10 @@ route_reverse(struct conn *conn)
 	target->https = exchange->only->https;
 	if (rule == NULL && (text = target_space(exchange, &cap)) != NULL)
 		rule = target_set_path(target, rest, text, cap);
-	if (rule != NULL)
-		bad_target(conn, rule);
-	else if (exchange->target_text == NULL)
-		respond_no_memory(conn);
-	exchange->has_target = rule == NULL && exchange->target_text != NULL;
-	return exchange->has_target;
+	if (rule != NULL || exchange->target_text != NULL)
+		return settled(conn, rule);
+	respond_no_memory(conn);
+	return false;
 }
 
 bool
@@ -200,11 +202,8 @@ route_absolute(struct conn *conn)
 	}
 	rule = target_from_absolute(exchange->head.target, text, cap,
 	    &exchange->target);
-	if (rule != NULL) {
-		bad_target(conn, rule);
+	if (!settled(conn, rule))
 		return false;
-	}
-	exchange->has_target = true;
 	if (host_agrees(exchange) || !route_bound(exchange))
 		return true;
 	respond_refuse(conn, 421, "http/host-mismatch",
@@ -237,11 +236,8 @@ route_inner(struct conn *conn)
 		if (rule == NULL)
 			rule = target_set_path(target, exchange->head.target, text, cap);
 	}
-	if (rule != NULL) {
-		bad_target(conn, rule);
+	if (!settled(conn, rule))
 		return false;
-	}
-	exchange->has_target = true;
 	if (!front->wrong_name && target->https == front->https &&
 	    target->port == front->port && host_agrees(exchange) &&
 	    strcmp(target->host, front->host) == 0)
@@ -261,11 +257,8 @@ route_connect(struct conn *conn)
 	const char *rule;
 
 	rule = target_from_authority(exchange->head.target, 0, &exchange->target);
-	if (rule != NULL) {
-		bad_target(conn, rule);
+	if (!settled(conn, rule))
 		return false;
-	}
-	exchange->has_target = true;
 	exchange->target.https = true;
 	if (exchange->target.port != 0)
 		return true;

@@ -55,6 +55,19 @@ vault_fail(struct vault_error *err, enum vault_status status,
 }
 
 enum vault_status
+vault_revoked(struct vault_error *err, const char *name, size_t there,
+    size_t done)
+{
+	if (there == 0)
+		return vault_fail(err, VAULT_MISSING, "there is no such secret "
+		    "or version of %s", name);
+	if (done == 0)
+		return vault_fail(err, VAULT_REVOKED, "%s is revoked already",
+		    name);
+	return VAULT_OK;
+}
+
+enum vault_status
 vault_fail_file(struct vault_error *err, const char *path, int error)
 {
 	enum vault_status status = VAULT_IO;

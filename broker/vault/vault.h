@@ -42,6 +42,11 @@ enum vault_status vault_fail(struct vault_error *err, enum vault_status status,
 enum vault_status vault_fail_file(struct vault_error *err, const char *path,
     int error);
 
+/* What a revocation came to: how many versions there were of those meant, and how
+ * many of them it revoked. */
+enum vault_status vault_revoked(struct vault_error *err, const char *name,
+    size_t there, size_t done);
+
 /*
  * What a store does; the context is its own.  vault.c calls these one at a
  * time, with names and bytes already checked, and keeps the cache.

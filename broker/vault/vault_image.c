@@ -607,13 +607,7 @@ vault_image_revoke(struct vault_image *image, const char *name,
 		entry->body = NULL;
 		entry->body_len = 0;
 	}
-	if (found == 0)
-		return vault_fail(err, VAULT_MISSING, "there is no such secret "
-		    "or version of %s", name);
-	if (done == 0)
-		return vault_fail(err, VAULT_REVOKED, "%s is revoked already",
-		    name);
-	return VAULT_OK;
+	return vault_revoked(err, name, found, done);
 }
 
 void

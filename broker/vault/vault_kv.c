@@ -318,13 +318,8 @@ kv_revoke(void *ctx, const char *name, uint32_t version,
 			    json_integer(found.v[i].version));
 	}
 	free(found.v);
-	if (there == 0)
-		status = vault_fail(err, VAULT_MISSING, "there is no such "
-		    "secret or version of %s", name);
-	else if (json_array_size(doomed) == 0)
-		status = vault_fail(err, VAULT_REVOKED, "%s is revoked already",
-		    name);
-	else
+	status = vault_revoked(err, name, there, json_array_size(doomed));
+	if (status == VAULT_OK)
 		status = destroy(ctx, name, doomed, err);
 out:
 	json_decref(doomed);

@@ -337,13 +337,7 @@ revoke_found(const struct store *store, SecretService *service,
 	versions_free(&found);
 	if (status != VAULT_OK)
 		return status;
-	if (there == 0)
-		return vault_fail(err, VAULT_MISSING, "there is no such secret "
-		    "or version of %s", name);
-	if (done == 0)
-		return vault_fail(err, VAULT_REVOKED, "%s is revoked already",
-		    name);
-	return VAULT_OK;
+	return vault_revoked(err, name, there, done);
 }
 
 /* --- struct vault_ops -------------------------------------------------- */
