@@ -194,7 +194,7 @@ put_secrets(const struct html_data *d, FILE *out)
 	    "<ul class=\"card probs scroll\">", out);
 	for (i = 0; i < scan->findings; i++) {
 		f = &scan->finding[i];
-		fprintf(out, "<li class=\"p%d\"><b>", f->confidence == SCAN_LOW ? 2 : 1);
+		fprintf(out, "<li class=\"p%d\"><b>", f->advisory || f->baseline ? 2 : 1);
 		html_str(out, f->what, 96);
 		fputs("</b>", out);
 		html_str(out, f->path, 256);
@@ -274,6 +274,36 @@ put_streams(const struct html_data *d, FILE *out)
 	free(secrets);
 }
 
+/* Those whom the auditor's policy names, and what each vouches for. */
+static void
+put_anchors(const struct html_data *d, FILE *out)
+{
+	const struct verify_result *r = d->report->verify;
+	char time[RECORD_TIME_LEN + 1] = "";
+	unsigned i;
+
+	if (r->anchors == 0)
+		return;
+	fputs("<h2>Anchors<small>others whom the trust policy names</small></h2><div class=\"card "
+	    "scroll\"><table><thead><tr><th>who<th>what<th class=\"num\">vouches for size"
+	    "<th>since<tbody>", out);
+	for (i = 0; i < r->anchors; i++) {
+		fputs("<tr><td class=\"w\"><bdi>", out);
+		html_str(out, r->anchor[i].name, 128);
+		fprintf(out, "</bdi><td>%s<td class=\"num\">", r->anchor[i].witness ? "witness" :
+		    "time stamping authority");
+		if (r->anchor[i].size == 0 || r->anchor[i].time_s < 0 ||
+		    r->anchor[i].time_s > RECORD_TIME_MAX / 1000000) {
+			fputs("nothing<td>", out);
+			continue;
+		}
+		record_time_format(time, r->anchor[i].time_s * 1000000);
+		fprintf(out, "%" PRIu64 "<td class=\"num\">%.10s %.8s", r->anchor[i].size, time,
+		    time + 11);
+	}
+	fputs("</table></div>\n", out);
+}
+
 static void
 put_fact(FILE *out, const char *name, const char *text)
 {
@@ -323,6 +353,7 @@ report_html(const struct report *report, FILE *out)
 	put_secrets(d, out);
 	put_tables(d, out);
 	put_streams(d, out);
+	put_anchors(d, out);
 	html_records(d, out);
 	put_identity(d, out);
 	fputs("</main><footer>Made by countersign-verify " COUNTERSIGN_VERSION ". This page holds "

@@ -83,7 +83,7 @@ found_there(const struct scan_result *scan, const struct reader_line *line)
 	unsigned i, n = 0;
 
 	for (i = 0; i < scan->findings; i++)
-		n += scan->finding[i].confidence != SCAN_LOW &&
+		n += !scan->finding[i].advisory && !scan->finding[i].baseline &&
 		    scan->finding[i].line == line->line &&
 		    strcmp(scan->finding[i].path, line->file) == 0;
 	return n;

@@ -190,7 +190,7 @@ put_secret(struct sarif *s, const struct scan_finding *f)
 
 	snprintf(text, sizeof(text), "%s (%s), %" PRIu64 " bytes at byte %" PRIu64, f->what,
 	    f->known ? "a known secret" : f->form, f->len, f->offset);
-	begin_result(s, "secret", f->confidence == SCAN_LOW ? "note" : "error", text);
+	begin_result(s, "secret", f->advisory || f->baseline ? "note" : "error", text);
 	begin_location(o, f->path, f->line);
 	json_out_uint(o, "byteOffset", f->offset);
 	json_out_uint(o, "byteLength", f->len);

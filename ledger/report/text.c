@@ -91,13 +91,13 @@ text_secrets(const struct scan_result *scan, bool colour, FILE *out)
 
 	for (i = 0; scan != NULL && i < scan->findings; i++) {
 		f = &scan->finding[i];
-		fprintf(out, "  %ssecret%s: ", paint(colour, f->confidence == SCAN_LOW ?
+		fprintf(out, "  %ssecret%s: ", paint(colour, f->advisory || f->baseline ?
 		    VERIFY_NOT_ESTABLISHED : VERIFY_GAP), plain(colour));
 		put_safe(f->path, out);
 		fprintf(out, ", line %" PRIu64 ", byte %" PRIu64 ": ", f->line, f->offset);
 		put_safe(f->what, out);
 		fprintf(out, f->known ? " (a known secret, %s)\n" : " (%s%s)\n", f->form,
-		    f->confidence == SCAN_LOW ? ", advisory" : "");
+		    f->advisory ? ", advisory" : "");
 	}
 	if (scan != NULL && scan->finding_count + scan->advisory_count > scan->findings)
 		fprintf(out, "  and %" PRIu64 " more\n", scan->finding_count +

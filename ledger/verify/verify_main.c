@@ -264,11 +264,26 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* How far the scan is, of the bytes that there are. */
+struct scan_bar {
+	struct progress progress;
+	uint64_t total;
+};
+
+static void
+scan_step(void *context, const struct scan_result *so_far)
+{
+	struct scan_bar *bar = context;
+
+	progress_step(&bar->progress, so_far->bytes, bar->total);
+}
+
 static int
-scan(const struct args *args, const struct verify_defaults *defaults,
+scan(const struct args *args, const struct verify_defaults *defaults, uint64_t total,
     struct scan_result *result, char *err, size_t err_len)
 {
 	struct scanner *scanner = scanner_new();
+	struct scan_bar bar = { .total = total };
 	int status = -1;
 
 	if (scanner == NULL) {
@@ -279,7 +294,10 @@ scan(const struct args *args, const struct verify_defaults *defaults,
 	    defaults->secrets(defaults->context, scanner, err, err_len) != 0)
 		fprintf(stderr, "%s: scanning by formats alone: %s\n",
 		    defaults->program, err);
+	progress_begin(&bar.progress, !args->quiet && isatty(STDERR_FILENO), "scanning");
+	scanner_set_calls(scanner, NULL, scan_step, &bar);
 	status = scanner_scan(scanner, args->dir, result, err, err_len);
+	progress_end(&bar.progress);
 	scanner_free(scanner);
 	return status;
 }
@@ -362,7 +380,7 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 	if (status != 0 || !args->scan)
 		return status;
 	report->scan = scanned;
-	return scan(args, defaults, scanned, err, err_len);
+	return scan(args, defaults, result->bytes, scanned, err, err_len);
 }
 
 /* The key that the policy pins for whatever log these files say they are of;
