@@ -147,8 +147,8 @@ void policy_decide(const struct policy_pack *pack,
 int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
 
 /*
- * `countersign policy check|eval|test|build|replay|diff|compare ...`; argv[0]
- * is "policy", or already the command behind it.  The exit status: 0, 1 where
+ * `countersign policy check|eval|test|build|explain|replay|diff|compare ...`;
+ * argv[0] is "policy", or already the command behind it.  The exit status: 0, 1 where
  * the answer is no, 2 where it could not be found out, 3 for wrong usage or
  * files that cannot be read.
  */

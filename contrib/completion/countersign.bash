@@ -5,7 +5,7 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
@@ -26,11 +26,12 @@ _countersign()
 	" egress list") words="--json --help" ;;
 	" run") words="--budget-requests --budget-bytes --budget-cost --budget-time --agent --principal --keep-env --direct-loopback --no-hide --json --quiet --help" ;;
 	" grant") words="--secret --binding --uses --ttl --show --revoke --json --help" ;;
-	" policy") words="check eval test build replay diff compare reload --help" ;;
+	" policy") words="check eval test build explain replay diff compare reload --help" ;;
 	" policy check") words="--help" ;;
 	" policy eval") words="--help" ;;
 	" policy test") words="--help" ;;
 	" policy build") words="--help" ;;
+	" policy explain") words="--help" ;;
 	" policy replay") words="--help" ;;
 	" policy diff") words="--help" ;;
 	" policy compare") words="--help" ;;

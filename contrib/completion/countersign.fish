@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -91,6 +91,8 @@ complete -c countersign -f -n '__countersign_at " policy"' -a test -d 'Run the t
 complete -c countersign -n '__countersign_at " policy test"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " policy"' -a build -d 'Compile a pack\'s plan (needs opa)'
 complete -c countersign -n '__countersign_at " policy build"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a explain -d 'Why a recorded decision came out so'
+complete -c countersign -n '__countersign_at " policy explain"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " policy"' -a replay -d 'Decide recorded inputs again'
 complete -c countersign -n '__countersign_at " policy replay"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " policy"' -a diff -d 'What another pack would have decided'

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -135,6 +135,7 @@ case "$at" in
 		'eval:Decide one input; --trace says why'
 		'test:Run the test_ rules of a pack'
 		'build:Compile a pack'\''s plan (needs opa)'
+		'explain:Why a recorded decision came out so'
 		'replay:Decide recorded inputs again'
 		'diff:What another pack would have decided'
 		'compare:The evaluator beside an OPA server, on recorded inputs'
@@ -151,6 +152,9 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' policy build') offer=(
+		'--help:show this and exit'
+		) ;;
+	' policy explain') offer=(
 		'--help:show this and exit'
 		) ;;
 	' policy replay') offer=(

@@ -20,6 +20,9 @@ static const struct {
 	    command_test },
 	{ "build", "PACK", "compile its plan.json (needs opa)", 1, 1,
 	    command_build },
+	{ "explain", "[--seq N] RECORDS",
+	    "why a recorded decision, or the last one, came out so", 1, 1,
+	    command_explain },
 	{ "replay", "[--pack PACK] RECORDS...",
 	    "decide recorded inputs again; they must come out the same", 1,
 	    OPERANDS_MAX, command_replay },
@@ -44,7 +47,8 @@ usage(FILE *out)
 	    "  --entry NAME  another entry point than " PACK_ENTRY "\n"
 	    "  --trace       which statements did not hold, and where\n"
 	    "  --opa-default builtin errors are undefined, as in OPA\n"
-	    "  --pack PACK   replay, compare: this pack, not the recorded one\n"
+	    "  --seq N       explain: this record\n"
+	    "  --pack PACK   explain, replay, compare: this pack, not the recorded one\n"
 	    "  --opa ADDRESS compare: unix:/path, https://host:port, "
 	    "http://127.0.0.1:port\n"
 	    "  --ca FILE     compare: authorities for https\n"
@@ -145,7 +149,8 @@ take_option(struct command_args *out, int argc, char **argv, int *i)
 		{ "--entry", offsetof(struct command_args, entry) },
 		{ "--pack", offsetof(struct command_args, pack) },
 		{ "--opa", offsetof(struct command_args, opa) },
-		{ "--ca", offsetof(struct command_args, ca) }
+		{ "--ca", offsetof(struct command_args, ca) },
+		{ "--seq", offsetof(struct command_args, seq) }
 	};
 	const char *o = argv[*i];
 	size_t k;

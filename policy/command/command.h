@@ -15,7 +15,7 @@ struct command_args {
 	const char *name;		/* of the command */
 	const char *operand[16];
 	int n;
-	const char *entry, *key, *pack, *opa, *ca;
+	const char *entry, *key, *pack, *opa, *ca, *seq;
 	bool trace, opa_default, json;
 };
 
@@ -25,11 +25,20 @@ int command_test(const struct command_args *args);
 int command_build(const struct command_args *args);
 int command_replay(const struct command_args *args);
 int command_diff(const struct command_args *args);
+int command_explain(const struct command_args *args);
 int command_compare(const struct command_args *args);
 
 /* Says what is wrong on stderr; COMMAND_FAILED. */
 int command_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+/* Print each statement that does not hold and what each rule gives while eval
+ * runs; tracer must stay as long. */
+struct command_tracer {
+	const struct policy_pack *pack;
+	struct arena *arena;
+};
+void command_trace(struct command_tracer *tracer, struct eval *eval);
+
 bool command_is_text(const struct value *v, const char *text);
 /* With args->key, only a signed one.  NULL after a message. */
 struct policy_pack *command_pack(const struct command_args *args,

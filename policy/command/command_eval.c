@@ -5,65 +5,6 @@
 
 #include "policy/command/command.h"
 
-struct tracer {
-	const struct policy_pack *pack;
-	struct arena *arena;
-};
-
-/* The source of a row, if the pack has it. */
-static void
-print_source(const struct policy_pack *pack, const char *file, uint32_t row)
-{
-	const struct pack_file *f;
-	const char *p, *end, *stop;
-
-	while (*file == '/')
-		file++;
-	if ((f = pack_files_find(&pack->files, file)) == NULL)
-		return;
-	p = f->bytes;
-	end = p + f->len;
-	for (; row > 1 && p < end; row--) {
-		p = memchr(p, '\n', (size_t)(end - p));
-		p = p == NULL ? end : p + 1;
-	}
-	while (p < end && (*p == ' ' || *p == '\t'))
-		p++;
-	stop = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-	printf("   %.*s", (int)((stop != NULL ? stop : end) - p), p);
-}
-
-/* What decided: statements that did not hold, and what rules gave. */
-static void
-trace(void *arg, const struct plan_func *func, const struct plan_stmt *stmt,
-    const struct value *const *locals, bool held)
-{
-	const struct tracer *t = arg;
-	const struct plan *plan = t->pack->plan;
-	const char *file = stmt->file < plan->n_files ?
-	    plan->files[stmt->file] : "?";
-	struct buf text = { .arena = t->arena };
-	const struct value *result;
-
-	if (stmt->kind == PLAN_RETURN_LOCAL) {
-		result = locals[stmt->a.local];
-		if (result == NULL) {
-			printf("%s is undefined\n", func->name);
-			return;
-		}
-		value_to_json(&text, result, VALUE_JSON_REGO);
-		printf("%s = %.*s\n", func->name,
-		    (int)(text.n < 200 ? text.n : 200), text.p);
-		return;
-	}
-	if (held || stmt->kind == PLAN_BLOCK || stmt->kind == PLAN_SCAN ||
-	    stmt->kind == PLAN_IS_DEFINED || stmt->kind == PLAN_IS_UNDEFINED)
-		return;
-	printf("%s:%u does not hold:", file, stmt->row);
-	print_source(t->pack, file, stmt->row);
-	putchar('\n');
-}
-
 static int64_t
 now_ns(const struct value *input)
 {
@@ -81,7 +22,7 @@ evaluate(const struct command_args *args, const struct policy_pack *pack,
     struct arena *arena, const char *text, size_t len)
 {
 	const struct plan_func *entry = plan_entry(pack->plan, args->entry);
-	struct tracer tracer = { pack, arena };
+	struct command_tracer tracer = { pack, arena };
 	struct eval eval = { .arena = arena, .plan = pack->plan,
 	    .data = pack->data, .facts = pack->facts, .facts_of = pack->data,
 	    .strict = !args->opa_default };
@@ -96,10 +37,8 @@ evaluate(const struct command_args *args, const struct policy_pack *pack,
 	if (eval.input == NULL)
 		return command_fail("input: %s", err);
 	eval.now_ns = now_ns(eval.input);
-	if (args->trace) {
-		eval.trace = trace;
-		eval.trace_arg = &tracer;
-	}
+	if (args->trace)
+		command_trace(&tracer, &eval);
 	if (eval_run(&eval, entry) != EVAL_OK) {
 		command_fail("the policy failed (a decision would be a "
 		    "denial): %s", arena->message);

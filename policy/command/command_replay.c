@@ -3,17 +3,16 @@
  * one, by two packs or by two engines.  What the gate refused by a rule of its
  * own is not the policy's to repeat.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy/command/command.h"
 #include "policy/command/digests.h"
+#include "policy/command/recorded_packs.h"
 #include "policy/command/tally.h"
 #include "policy/opa/opa.h"
 
-#define PACKS_MAX 256
 #define RULE_KEPT 127	/* bytes of a rule that a record holds */
 
 struct replay {
@@ -22,57 +21,8 @@ struct replay {
 	const struct policy_pack *pack, *other;	/* pack NULL: the recorded one */
 	struct opa_link *opa;		/* compare: decides in the place of other */
 	unsigned deadline_ms;
-	char packs[PATH_MAX];		/* where recorded packs lie */
-	struct policy_pack *loaded[PACKS_MAX];
-	size_t n_loaded;
+	struct recorded_packs packs;
 };
-
-/* --- which pack --------------------------------------------------------- */
-
-static struct policy_pack *
-load_recorded(struct replay *r, const char *digest)
-{
-	char path[PATH_MAX], err[512];
-	struct policy_pack *pack;
-
-	if (r->packs[0] == '\0' || r->n_loaded == PACKS_MAX ||
-	    snprintf(path, sizeof(path), "%s/%s", r->packs, digest + 7) >=
-	    (int)sizeof(path))
-		return NULL;
-	pack = policy_pack_load(path, err, sizeof(err));
-	if (pack == NULL || strcmp(policy_pack_digest(pack), digest) != 0) {
-		policy_pack_unref(pack);
-		return NULL;
-	}
-	r->loaded[r->n_loaded++] = pack;
-	return pack;
-}
-
-/* The pack that decides; NULL: the recorded one is not to be had. */
-static const struct policy_pack *
-pack_for(struct replay *r, const struct record *record)
-{
-	const struct value *v = record->policy;
-	char digest[POLICY_DIGEST_LEN + 1];
-	size_t i;
-
-	if (v == NULL || v->kind != VALUE_STRING ||
-	    v->str.n != POLICY_DIGEST_LEN ||
-	    memcmp(v->str.p, "sha256:", 7) != 0 ||
-	    memchr(v->str.p, '/', v->str.n) != NULL)
-		return r->pack;
-	memcpy(digest, v->str.p, POLICY_DIGEST_LEN);
-	digest[POLICY_DIGEST_LEN] = '\0';
-	if (r->pack != NULL) {
-		if (strcmp(digest, policy_pack_digest(r->pack)) != 0)
-			r->tally.other++;
-		return r->pack;
-	}
-	for (i = 0; i < r->n_loaded; i++)
-		if (strcmp(policy_pack_digest(r->loaded[i]), digest) == 0)
-			return r->loaded[i];
-	return load_recorded(r, digest);
-}
 
 /* --- deciding ----------------------------------------------------------- */
 
@@ -204,6 +154,17 @@ compare_both(struct replay *r, const struct policy_pack *pack,
 		tally_differ(&r->tally, record, &x, &y);
 }
 
+/* NULL: the recorded one is not to be had. */
+static const struct policy_pack *
+pack_for(struct replay *r, const struct record *record)
+{
+	if (r->pack == NULL)
+		return recorded_pack(&r->packs, record->policy);
+	if (!command_is_text(record->policy, policy_pack_digest(r->pack)))
+		r->tally.other++;
+	return r->pack;
+}
+
 static void
 one_record(void *arg, const struct record *record)
 {
@@ -224,7 +185,8 @@ one_record(void *arg, const struct record *record)
 		tally_undecided(&r->tally, record, "no input was recorded");
 		return;
 	}
-	if ((pack = pack_for(r, record)) == NULL)
+	pack = pack_for(r, record);
+	if (pack == NULL)
 		tally_undecided(&r->tally, record, "the recorded pack is not "
 		    "there; name one with --pack");
 	else if (r->other != NULL || r->opa != NULL)
@@ -246,12 +208,11 @@ run(struct replay *r, const struct command_args *args, int from)
 	r->tally.arena = &r->arena;
 	r->tally.json = args->json;
 	for (i = from; i < args->n && result == 0; i++)
-		result = records_read(&r->arena, args->operand[i], r->packs,
-		    sizeof(r->packs), one_record, r);
+		result = records_read(&r->arena, args->operand[i],
+		    r->packs.dir, sizeof(r->packs.dir), one_record, r);
 	result = result == 0 ? tally_end(&r->tally) : COMMAND_FAILED;
 	arena_release(&r->arena);
-	while (r->n_loaded > 0)
-		policy_pack_unref(r->loaded[--r->n_loaded]);
+	recorded_packs_free(&r->packs);
 	return result;
 }
 

@@ -63,6 +63,15 @@ decision_of(const struct value *body)
 	return "?";
 }
 
+static int64_t
+seq_of(const struct value *root)
+{
+	const struct value *seq = value_member(root, "seq");
+
+	return seq != NULL && seq->kind == VALUE_NUMBER && seq->is_int ?
+	    seq->num.i : -1;
+}
+
 static void
 parse(struct reading *r, struct record *out, const char *p, size_t n)
 {
@@ -78,6 +87,7 @@ parse(struct reading *r, struct record *out, const char *p, size_t n)
 		return;
 	}
 	out->policy = value_member(root, "policy");
+	out->seq = seq_of(root);
 	if ((out->decision = decision_of(out->body)) == NULL)
 		return;
 	out->rule = value_member(out->body, "rule");
