@@ -29,9 +29,9 @@ show_record(const struct reader_line *line, const struct facts *f, bool colour, 
 	    colour ? "\033[0m" : "", f->run[0] != '\0' ? f->run : "-");
 	shown_put(out, facts_about(f, about, sizeof(about)), SHOWN_MAX);
 	if (f->count > 1)
-		fprintf(out, " x%" PRIu64, f->count);
+		fprintf(out, "%s%" PRIu64 " times", about[0] != '\0' ? "  " : "", f->count);
 	if (f->rule[0] != '\0') {
-		fputs(about[0] != '\0' ? "  " : "", out);
+		fputs(about[0] != '\0' || f->count > 1 ? "  " : "", out);
 		shown_put(out, f->rule, SHOWN_MAX);
 		if (f->reason[0] != '\0' && f->kind == FACTS_REFUSED) {
 			fputs(": ", out);
