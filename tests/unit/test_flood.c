@@ -81,7 +81,7 @@ test_bounds(void **state)
 	unsigned admitted = 0, records = 0;
 	uint64_t counted = 0;
 	bool several = false;
-	char rule[16];
+	char rule[24];
 
 	flood_init(&flood);
 	for (int uid = 0; uid < 50; uid++)

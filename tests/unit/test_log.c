@@ -107,17 +107,22 @@ test_stays_small(void **state)
 static void
 two_processes(void)
 {
-	pid_t pid = fork();
+	int trimmed[2];
+	char byte = 0;
+	pid_t pid;
 
+	if (pipe(trimmed) != 0 || (pid = fork()) == -1)
+		_exit(98);
 	if (pid == 0) {
 		/* keeps its descriptor, as the recorder does */
-		while (size_of(path) > 100)
-			usleep(1000);
-		log_event(LOG_INFO, "other", "still there");
+		if (read(trimmed[0], &byte, 1) == 1)
+			log_event(LOG_INFO, "other", "still there");
 		_exit(0);
 	}
 	fill(200);
 	log_trim(path, 4096);
+	if (write(trimmed[1], &byte, 1) != 1)
+		_exit(97);
 	waitpid(pid, NULL, 0);
 }
 
