@@ -35,7 +35,7 @@ record_type_known(const char *type, size_t len)
 	static const char *const types[] = { "use", "outcome", "decision",
 	    "grant", "refusal", "run", "open", "close", "drop", "heads",
 	    "policy", "coverage", "key", "recover", "clock", "secret",
-	    "teardown" };
+	    "teardown", "scan" };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		if (strlen(types[i]) == len && memcmp(types[i], type, len) == 0)

@@ -220,14 +220,17 @@ open_engine(struct daemon *daemon, char *err, size_t err_len)
 static int
 open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 {
-	char packs[PATH_MAX];
+	char packs[PATH_MAX], ledger[PATH_MAX], run[PATH_MAX];
 	struct gate_options options = { .vault = daemon->vault,
 	    .pack_path = pack, .packs_dir = packs, .opa = daemon->opa,
+	    .ledger_dir = ledger, .tags_dir = run,
 	    .pseudonym_key = keys_pseudonym(daemon->keys) };
 	struct rules *rules;
 	bool same;
 
 	if (path_of("packs", packs, err, err_len) != 0 ||
+	    path_of("ledger", ledger, err, err_len) != 0 ||
+	    path_of("run", run, err, err_len) != 0 ||
 	    (daemon->gate = gate_new(&options, err, err_len)) == NULL)
 		return -1;
 	rules = gate_rules(daemon->gate);

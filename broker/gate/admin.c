@@ -85,9 +85,15 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 	gate->pack_path = strdup(options->pack_path);
 	if (options->packs_dir != NULL)
 		gate->packs_dir = strdup(options->packs_dir);
+	if (options->ledger_dir != NULL && options->tags_dir != NULL) {
+		gate->ledger_dir = strdup(options->ledger_dir);
+		gate->tags_dir = strdup(options->tags_dir);
+	}
 	gate->keyed = keyed_new(options->pseudonym_key);
 	if (gate->pack_path == NULL || gate->keyed == NULL ||
-	    (options->packs_dir != NULL && gate->packs_dir == NULL)) {
+	    (options->packs_dir != NULL && gate->packs_dir == NULL) ||
+	    (options->ledger_dir != NULL && options->tags_dir != NULL &&
+	    (gate->ledger_dir == NULL || gate->tags_dir == NULL))) {
 		snprintf(err, err_len, "out of (locked) memory");
 		goto fail;
 	}
@@ -123,6 +129,8 @@ gate_free(struct gate *gate)
 	keyed_free(gate->keyed);
 	free(gate->pack_path);
 	free(gate->packs_dir);
+	free(gate->ledger_dir);
+	free(gate->tags_dir);
 	pthread_mutex_destroy(&gate->admin);
 	pthread_rwlock_destroy(&gate->lock);
 	pthread_mutex_destroy(&gate->rules_lock);

@@ -37,6 +37,9 @@ struct gate_options {
 	 * the operator can find a person's records and nobody else can.  NULL:
 	 * random for this daemon. */
 	const uint8_t *pseudonym_key;
+	/* Where the ledger's records can be read, and where each run's file of
+	 * scan tags is put: a `scan` record before each teardown.  NULL: none. */
+	const char *ledger_dir, *tags_dir;
 	const struct opa *opa;		/* decides in the evaluator's place; borrowed; NULL */
 };
 

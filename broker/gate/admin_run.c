@@ -270,13 +270,18 @@ close_records(struct gate *gate, struct ledger_port *port, struct run *run,
     const struct gate_closer *closer, const char *digest,
     struct gate_run_summary *out, struct gate_problem *why)
 {
-	struct ledger_receipt closed, sealed;
+	struct ledger_receipt closed, scanned, sealed;
 	struct policy_budget used;
-	char body[1024];
+	char body[SEAL_SCAN_MAX];
+	int len;
 
 	if (gate_append(port, "run", run->id, digest, body,
 	    closed_body(gate, run, closer, body, sizeof(body)), false, &closed,
 	    why) == -1)
+		return -1;
+	len = gate_seal_scan(gate, run, closed.index, body, sizeof(body));
+	if (len > 0 && gate_append(port, "scan", run->id, digest, body, len, false,
+	    &scanned, why) == -1)
 		return -1;
 	if (gate_append(port, "teardown", run->id, digest, body,
 	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,

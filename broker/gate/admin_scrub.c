@@ -21,22 +21,6 @@ struct listing {
 	bool failed;
 };
 
-struct tagging {
-	const uint8_t *key;
-	gate_scrub_each *each;
-	void *arg;
-};
-
-static void
-tag_one(void *arg, struct slice secret)
-{
-	const struct tagging *tagging = arg;
-	uint8_t tag[KEYED_LEN];
-
-	keyed_digest(tagging->key, secret, tag);
-	tagging->each(tagging->arg, tag, secret.n);
-}
-
 /* Every version that is not revoked: an old one is a secret too. */
 static void
 note_one(void *arg, const struct vault_entry *entry)
@@ -64,8 +48,8 @@ note_one(void *arg, const struct vault_entry *entry)
 
 /* What was revoked meanwhile is gone; what else cannot be had is missing. */
 static bool
-tag_version(struct vault *vault, const struct version *one,
-    struct tagging *tagging)
+fetch_version(struct vault *vault, const struct version *one,
+    gate_version_each *each, void *arg)
 {
 	struct secret *secret = NULL;
 	struct vault_error error;
@@ -75,9 +59,49 @@ tag_version(struct vault *vault, const struct version *one,
 	status = vault_get(vault, one->name, one->version, &secret, &got, &error);
 	if (status != VAULT_OK)
 		return status == VAULT_REVOKED || status == VAULT_MISSING;
-	tag_one(tagging, secret_bytes(secret));
+	each(arg, one->name, one->version, secret_bytes(secret));
 	secret_unref(secret);
 	return true;
+}
+
+bool
+gate_each_version(struct gate *gate, gate_version_each *each, void *arg)
+{
+	struct listing listing = { .n = 0 };
+	struct vault_error error;
+	bool complete;
+
+	complete = vault_list(gate->vault, note_one, &listing, &error) ==
+	    VAULT_OK && !listing.failed;
+	for (size_t i = 0; i < listing.n; i++)
+		complete = fetch_version(gate->vault, &listing.all[i], each, arg) &&
+		    complete;
+	free(listing.all);
+	return complete;
+}
+
+/* --- tags for the command line --------------------------------------- */
+
+struct tagging {
+	const uint8_t *key;
+	gate_scrub_each *each;
+	void *arg;
+};
+
+static void
+tag_one(void *arg, struct slice secret)
+{
+	const struct tagging *tagging = arg;
+	uint8_t tag[KEYED_LEN];
+
+	keyed_digest(tagging->key, secret, tag);
+	tagging->each(tagging->arg, tag, secret.n);
+}
+
+static void
+tag_version(void *arg, const char *name, uint32_t version, struct slice secret)
+{
+	tag_one(arg, secret);
 }
 
 bool
@@ -85,19 +109,12 @@ gate_scrub_tags(struct gate *gate, uint8_t key[32], gate_scrub_each *each,
     void *arg)
 {
 	struct tagging tagging = { key, each, arg };
-	struct listing listing = { .n = 0 };
-	struct vault_error error;
 	bool complete;
 
 	randombytes_buf(key, KEYED_LEN);
-	complete = vault_list(gate->vault, note_one, &listing, &error) ==
-	    VAULT_OK && !listing.failed;
-	for (size_t i = 0; i < listing.n; i++)
-		complete = tag_version(gate->vault, &listing.all[i], &tagging) &&
-		    complete;
+	complete = gate_each_version(gate, tag_version, &tagging);
 	/* Those in use are known even where the store does not answer now. */
 	if (!complete)
 		secrets_each(&gate->secrets, tag_one, &tagging);
-	free(listing.all);
 	return complete;
 }

@@ -132,6 +132,7 @@ struct run {
 struct gate {
 	struct vault *vault;
 	char *pack_path, *packs_dir;	/* packs_dir: NULL where nothing is kept */
+	char *ledger_dir, *tags_dir;	/* NULL: no scan before sealing */
 	struct keyed *keyed;
 	const struct opa *opa;		/* NULL: the evaluator decides */
 
@@ -211,6 +212,22 @@ void gate_text_copy(char *out, size_t cap, const char *text);
 
 void gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy);
+
+/* Every version that is not revoked, during the call; false where some could
+ * not be had. */
+typedef void gate_version_each(void *arg, const char *name, uint32_t version,
+    struct slice secret);
+bool gate_each_version(struct gate *gate, gate_version_each *each, void *arg);
+
+/*
+ * seal_scan.c.  Look in the run's records, up to the one with index last, for
+ * every secret of the vault in all its encodings; write the tags with which an
+ * auditor can do the same (tags_dir/<run>.tags); and word the record that says
+ * both into buf.  Its length; 0 where the gate has no ledger_dir.
+ */
+#define SEAL_SCAN_MAX 8192
+int gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
+    char *buf, size_t cap);
 
 /* Append and wait; a failure becomes a 503. */
 int gate_append(struct ledger_port *port, const char *type,

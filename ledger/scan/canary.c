@@ -12,7 +12,7 @@
 #define BODY "CanaryCanaryCanaryCanaryCanary2nNYoJ"
 
 struct hits {
-	unsigned tokens, tags;
+	unsigned tokens, tags, secrets;
 };
 
 static void
@@ -22,7 +22,9 @@ found(void *context, const struct scan_found *f)
 
 	if (f->source == SCAN_BY_TAG)
 		hits->tags += strcmp(f->what, SCAN_TAG_CANARY) == 0;
-	else if (f->source == SCAN_BY_FORMAT)
+	else if (f->source == SCAN_BY_SECRET)
+		hits->secrets++;
+	else
 		hits->tokens += strcmp(f->what, "github-ghp") == 0 &&
 		    f->confidence == SCAN_HIGH;
 }
@@ -37,7 +39,7 @@ ignore(void *context, const char *why)
 static struct hits
 look(struct scan_worker *worker, const void *text, size_t len)
 {
-	struct hits hits = { 0, 0 };
+	struct hits hits = { 0, 0, 0 };
 	struct scan_sink sink = { found, ignore, &hits };
 	struct scan_stream *stream = scan_stream_new(worker, &sink, SCAN_BLOCK,
 	    SCAN_OVERLAP);
@@ -92,4 +94,28 @@ scan_canary_found(struct scan_worker *worker, bool tags)
 	if (look(worker, packed, n).tokens != 1)
 		return false;
 	return !tags || look(worker, fixture, sizeof(fixture) - 1).tags == 1;
+}
+
+bool
+scan_canary_secret_found(void)
+{
+	static const uint8_t value[] = "a canary, and not a secret";
+	const size_t len = sizeof(value) - 1;
+	struct scan_needles *needles = scan_needles_new();
+	struct scan_worker *worker = NULL;
+	char text[128], err[64];
+	bool found = false;
+
+	if (needles != NULL && scan_needles_add(needles, "canary", value, len) == 0 &&
+	    (worker = scan_worker_new(needles, NULL, false, err, sizeof(err))) != NULL) {
+		found = look(worker, value, len).secrets == 1;
+		sodium_bin2base64(text, sizeof(text), value, len,
+		    sodium_base64_VARIANT_ORIGINAL);
+		found = found && look(worker, text, strlen(text)).secrets == 1;
+		sodium_bin2hex(text, sizeof(text), value, len);
+		found = found && look(worker, text, strlen(text)).secrets == 1;
+	}
+	scan_worker_free(worker);
+	scan_needles_free(needles);
+	return found;
 }

@@ -9,4 +9,8 @@
  * broken and must not say that anything is clean. */
 bool scan_canary_found(struct scan_worker *worker, bool tags);
 
+/* The same for a scan that knows secrets only: one that is no secret is found
+ * plainly, in base64 and in hexadecimal. */
+bool scan_canary_secret_found(void);
+
 #endif

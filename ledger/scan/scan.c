@@ -22,7 +22,7 @@ struct scanner {
 	struct scan_needles *needles;
 	const struct scan_tags *tags;
 	struct scan_worker *worker;	/* made by the first scan */
-	bool trees, have_key;
+	bool trees, have_key, secrets_only;
 	uint8_t key[SCAN_BASELINE_KEY_LEN];
 	bool (*accepted)(void *context, const uint8_t mark[SCAN_MARK_LEN]);
 	void *accepted_context;
@@ -31,6 +31,8 @@ struct scanner {
 	void *context;
 	uint8_t *buffer;
 	/* of one scan */
+	struct scan_sink sink;
+	struct scan_stream *stream;
 	struct scan_result *result;
 	const char *path, *root;
 	char joined[2 * PATH_MAX];
@@ -106,6 +108,12 @@ void
 scanner_set_trees(struct scanner *scanner)
 {
 	scanner->trees = true;
+}
+
+void
+scanner_set_secrets_only(struct scanner *scanner)
+{
+	scanner->secrets_only = true;
 }
 
 /* ---- what is found ---- */
@@ -188,32 +196,52 @@ on_incomplete(void *context, const char *why)
 /* ---- files ---- */
 
 static void
+begin_stream(struct scanner *scanner, const char *name)
+{
+	scanner->sink = (struct scan_sink){ on_found, on_incomplete, scanner };
+	scanner->path = name;
+	scanner->result->files++;
+	scanner->stream = scan_stream_new(scanner->worker, &scanner->sink, SCAN_BLOCK,
+	    SCAN_OVERLAP);
+	if (scanner->stream == NULL)
+		not_scanned(scanner, name, "out of memory");
+}
+
+void
+scanner_feed(struct scanner *scanner, const void *bytes, size_t len)
+{
+	if (scanner->stream == NULL)
+		return;
+	scan_stream_feed(scanner->stream, bytes, len);
+	scanner->result->bytes += len;
+	if (scanner->progress != NULL)
+		scanner->progress(scanner->context, scanner->result);
+}
+
+static void
+end_stream(struct scanner *scanner)
+{
+	scan_stream_end(scanner->stream);
+	scanner->stream = NULL;
+}
+
+static void
 scan_fd(struct scanner *scanner, const char *path, int fd)
 {
-	const struct scan_sink sink = { on_found, on_incomplete, scanner };
-	struct scan_stream *stream = scan_stream_new(scanner->worker, &sink,
-	    SCAN_BLOCK, SCAN_OVERLAP);
 	ssize_t n;
 
-	scanner->path = path;
-	scanner->result->files++;
-	if (stream == NULL) {
-		not_scanned(scanner, path, "out of memory");
-		return;
-	}
-	while ((n = read(fd, scanner->buffer, READ_LEN)) != 0) {
+	begin_stream(scanner, path);
+	while (scanner->stream != NULL &&
+	    (n = read(fd, scanner->buffer, READ_LEN)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
 			not_scanned(scanner, path, strerror(errno));
 			break;
 		}
-		scan_stream_feed(stream, scanner->buffer, (size_t)n);
-		scanner->result->bytes += (uint64_t)n;
-		if (scanner->progress != NULL)
-			scanner->progress(scanner->context, scanner->result);
+		scanner_feed(scanner, scanner->buffer, (size_t)n);
 	}
-	scan_stream_end(stream);
+	end_stream(scanner);
 }
 
 /* Of evidence: nothing but directories and regular files belongs there. */
@@ -292,9 +320,11 @@ begin(struct scanner *scanner, struct scan_result *result, char *err,
     size_t err_len)
 {
 	if (scanner->worker == NULL && (scanner->worker = scan_worker_new(
-	    scanner->needles, scanner->tags, err, err_len)) == NULL)
+	    scanner->needles, scanner->tags, !scanner->secrets_only, err,
+	    err_len)) == NULL)
 		return -1;
-	if (!scan_canary_found(scanner->worker, scanner->tags != NULL)) {
+	if (scanner->secrets_only ? !scan_canary_secret_found() :
+	    !scan_canary_found(scanner->worker, scanner->tags != NULL)) {
 		snprintf(err, err_len, "the scanner missed its own canary: it cannot be "
 		    "relied on here");
 		return -1;
@@ -353,4 +383,27 @@ scanner_scan_fd(struct scanner *scanner, int fd, const char *name,
 		return -1;
 	scan_fd(scanner, name, fd);
 	return end(scanner, name);
+}
+
+int
+scanner_open(struct scanner *scanner, const char *name,
+    struct scan_result *result, char *err, size_t err_len)
+{
+	if (begin(scanner, result, err, err_len) != 0)
+		return -1;
+	begin_stream(scanner, name);
+	return 0;
+}
+
+void
+scanner_cannot(struct scanner *scanner, const char *why)
+{
+	not_scanned(scanner, scanner->path, why);
+}
+
+void
+scanner_close(struct scanner *scanner)
+{
+	end_stream(scanner);
+	end(scanner, scanner->path);
 }

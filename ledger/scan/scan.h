@@ -92,6 +92,10 @@ void scanner_set_baseline(struct scanner *scanner,
  * special files passed over, both without further ado. */
 void scanner_set_trees(struct scanner *scanner);
 
+/* Secrets and tags alone, no formats, and nothing unpacked but in a decoded
+ * text: what the broker does with its records before it seals them. */
+void scanner_set_secrets_only(struct scanner *scanner);
+
 /*
  * Scan a file or all files below a directory; or what can be read from a
  * descriptor.  Adds to *result, which the caller has set to zero before the
@@ -102,5 +106,19 @@ int scanner_scan(struct scanner *scanner, const char *path,
     struct scan_result *result, char *err, size_t err_len);
 int scanner_scan_fd(struct scanner *scanner, int fd, const char *name,
     struct scan_result *result, char *err, size_t err_len);
+
+/* The same for one text, piece by piece.  result and name must live until
+ * scanner_close, which sums up; -1 with a message. */
+int scanner_open(struct scanner *scanner, const char *name,
+    struct scan_result *result, char *err, size_t err_len);
+void scanner_feed(struct scanner *scanner, const void *bytes, size_t len);
+void scanner_cannot(struct scanner *scanner, const char *why);	/* a part lacks */
+void scanner_close(struct scanner *scanner);
+
+/* The records first to last of the ledger in a directory, as they stand in its
+ * segments, also while it is written; at most max bytes of them. */
+int scanner_scan_records(struct scanner *scanner, const char *ledger,
+    uint64_t first, uint64_t last, uint64_t max, struct scan_result *result,
+    char *err, size_t err_len);
 
 #endif

@@ -72,7 +72,7 @@ struct look {
 
 struct scan_worker *
 scan_worker_new(struct scan_needles *needles, const struct scan_tags *tags,
-    char *err, size_t err_len)
+    bool formats, char *err, size_t err_len)
 {
 	struct scan_worker *worker = calloc(1, sizeof(*worker));
 
@@ -83,7 +83,7 @@ scan_worker_new(struct scan_needles *needles, const struct scan_tags *tags,
 	worker->tags = tags == NULL ? NULL : scan_tags_room_new(tags);
 	worker->probe = scan_packed_probe_new();
 	if (worker->probe != NULL && (tags == NULL || worker->tags != NULL) &&
-	    (worker->engine = scan_engine_new(err, err_len)) != NULL)
+	    (!formats || (worker->engine = scan_engine_new(err, err_len)) != NULL))
 		return worker;
 	scan_worker_free(worker);
 	return NULL;
@@ -590,6 +590,8 @@ view_places(struct look *look, unsigned level, const struct scan_view *view)
 	for (i = 0; i < n; i++)
 		view_place(look, level, place[i], segment_end(view, place[i]));
 	free(place);
+	for (i = 0; worker->engine == NULL && i < view->segments; i++)
+		view_place(look, level, view->segment[i], segment_end(view, view->segment[i]));
 	for (p = text; (p = memchr(p, 0x78, look->part.len - (size_t)(p - text))) != NULL; p++) {
 		i = (size_t)(p - text);
 		if (!picture(text, i) &&
@@ -605,10 +607,11 @@ match(struct look *look)
 	struct scan_worker *worker = look->stream->worker;
 	const struct scan_part *part = &look->part;
 
-	if (scan_engine_run(worker->engine, part->text, part->len, part->map,
-	    &worker->hits) != 0)
+	if (worker->engine != NULL && scan_engine_run(worker->engine, part->text,
+	    part->len, part->map, &worker->hits) != 0)
 		incomplete(look->stream, "", "more matches than can be told");
-	tell_hits(look);
+	if (worker->engine != NULL)
+		tell_hits(look);
 	if (worker->needles != NULL)
 		scan_needles_run(worker->needles, part->text, part->len, tell_needle, look);
 	if (worker->tags != NULL && scan_tags_run(worker->tags, part->text, part->len,
