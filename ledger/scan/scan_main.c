@@ -1,5 +1,3 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -181,51 +179,24 @@ parse(int argc, char **argv, const struct scan_defaults *defaults,
 
 /* ---- what it is told to use ---- */
 
-static char *
-slurp(const char *path, size_t *len)
-{
-	char *text = malloc(SCAN_TAGS_FILE_MAX + 1);
-	FILE *in = fopen(path, "re");
-
-	*len = text != NULL && in != NULL ? fread(text, 1, SCAN_TAGS_FILE_MAX + 1, in) : 0;
-	if (in == NULL || text == NULL || ferror(in) || *len > SCAN_TAGS_FILE_MAX) {
-		free(text);
-		text = NULL;
-	}
-	if (in != NULL)
-		fclose(in);
-	return text;
-}
-
 /* -1: a message is in err. */
 static int
 use_tags(struct work *w, char *err, size_t err_len)
 {
-	char why[160];
-	size_t len;
-	char *text;
+	const struct args *args = w->args;
 
-	if (w->args->tags == NULL)
+	if (args->tags == NULL)
 		return 0;
-	if ((text = slurp(w->args->tags, &len)) == NULL) {
-		snprintf(err, err_len, "%.200s: cannot be read: %s", w->args->tags,
-		    errno != 0 ? strerror(errno) : "too long");
+	w->tags = scan_tags_load(args->tags, w->commitment, err, err_len);
+	if (w->tags == NULL)
+		return -1;
+	if (args->commitment != NULL && strcmp(args->commitment, w->commitment) != 0) {
+		snprintf(err, err_len, "%.200s: not the tags that were committed to",
+		    args->tags);
 		return -1;
 	}
-	scan_tags_commitment(text, len, w->commitment);
-	w->tags = scan_tags_read(text, len, why, sizeof(why));
-	free(text);
-	if (w->tags == NULL)
-		snprintf(err, err_len, "%.200s: %s", w->args->tags, why);
-	else if (w->args->commitment != NULL &&
-	    strcmp(w->args->commitment, w->commitment) != 0)
-		snprintf(err, err_len, "%.200s: not the tags that were committed to",
-		    w->args->tags);
-	else {
-		scanner_set_tags(w->scanner, w->tags);
-		return 0;
-	}
-	return -1;
+	scanner_set_tags(w->scanner, w->tags);
+	return 0;
 }
 
 static int

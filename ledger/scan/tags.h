@@ -60,7 +60,14 @@ void scan_tags_commitment(const void *file, size_t len,
  * find the fixture. */
 struct scan_tags *scan_tags_read(const char *text, size_t len, char *err,
     size_t err_len);
+/* The same from a file, with its commitment. */
+struct scan_tags *scan_tags_load(const char *path,
+    char commitment[SCAN_TAGS_COMMITMENT_MAX], char *err, size_t err_len);
 void scan_tags_free(struct scan_tags *tags);
+
+/* Whether a scan record of the bundle or ledger in dir names them.  Whether the
+ * records are as they were signed is for verification to say. */
+bool scan_tags_committed(const char *dir, const char *commitment);
 
 unsigned scan_tags_count(const struct scan_tags *tags);	/* with padding */
 

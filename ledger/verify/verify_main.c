@@ -23,7 +23,7 @@
 enum { EXIT_USAGE_OR_IO = 3 };
 
 struct args {
-	const char *path, *key, *trust, *head, *save_head, *since, *sarif, *html;
+	const char *path, *key, *trust, *head, *save_head, *since, *sarif, *html, *tags;
 	const char *dir;	/* where the files are: path, or what it was unpacked to */
 	bool json, scan, colour, quiet;
 	unsigned threads;
@@ -46,6 +46,8 @@ static const char help[] =
 "                       what comes before was verified when it was saved; does\n"
 "                       not look for secrets\n"
 "      --no-scan        do not look for secrets in the files\n"
+"      --tags=FILE      look for the secrets of this file of tags, too, which a\n"
+"                       record of the evidence must name\n"
 "  -j, --json           one JSON object instead of text\n"
 "      --html=FILE      also write a page to be read in a browser, offline\n"
 "      --sarif=FILE     also write the findings as SARIF 2.1.0 (- for standard\n"
@@ -92,7 +94,7 @@ static int
 parse(int argc, char **argv, const struct verify_defaults *defaults,
     struct args *args)
 {
-	enum { TRUST = 255, HEAD, SAVE_HEAD, SINCE, NO_SCAN, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
+	enum { TRUST = 255, HEAD, SAVE_HEAD, SINCE, NO_SCAN, TAGS, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
 		{ "trust", required_argument, NULL, TRUST },
@@ -100,6 +102,7 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		{ "save-head", required_argument, NULL, SAVE_HEAD },
 		{ "since", required_argument, NULL, SINCE },
 		{ "no-scan", no_argument, NULL, NO_SCAN },
+		{ "tags", required_argument, NULL, TAGS },
 		{ "json", no_argument, NULL, 'j' },
 		{ "threads", required_argument, NULL, THREADS },
 		{ "color", required_argument, NULL, COLOR },
@@ -132,6 +135,9 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		case SINCE:
 			args->since = optarg;
 			args->scan = false;	/* it would read all */
+			break;
+		case TAGS:
+			args->tags = optarg;
 			break;
 		case NO_SCAN:
 			args->scan = false;
@@ -278,12 +284,34 @@ scan_step(void *context, const struct scan_result *so_far)
 	progress_step(&bar->progress, so_far->bytes, bar->total);
 }
 
+/* Tags that the evidence does not name may be anybody's. */
+static int
+load_tags(const struct args *args, struct scanner *scanner,
+    struct scan_tags **tags, char *err, size_t err_len)
+{
+	char commitment[SCAN_TAGS_COMMITMENT_MAX];
+
+	if (args->tags == NULL)
+		return 0;
+	*tags = scan_tags_load(args->tags, commitment, err, err_len);
+	if (*tags == NULL)
+		return -1;
+	if (!scan_tags_committed(args->dir, commitment)) {
+		snprintf(err, err_len, "%.200s: no record of the evidence names these tags",
+		    args->tags);
+		return -1;
+	}
+	scanner_set_tags(scanner, *tags);
+	return 0;
+}
+
 static int
 scan(const struct args *args, const struct verify_defaults *defaults, uint64_t total,
     struct scan_result *result, char *err, size_t err_len)
 {
 	struct scanner *scanner = scanner_new();
 	struct scan_bar bar = { .total = total };
+	struct scan_tags *tags = NULL;
 	int status = -1;
 
 	if (scanner == NULL) {
@@ -296,9 +324,11 @@ scan(const struct args *args, const struct verify_defaults *defaults, uint64_t t
 		    defaults->program, err);
 	progress_begin(&bar.progress, !args->quiet && isatty(STDERR_FILENO), "scanning");
 	scanner_set_calls(scanner, NULL, scan_step, &bar);
-	status = scanner_scan(scanner, args->dir, result, err, err_len);
+	if (load_tags(args, scanner, &tags, err, err_len) == 0)
+		status = scanner_scan(scanner, args->dir, result, err, err_len);
 	progress_end(&bar.progress);
 	scanner_free(scanner);
+	scan_tags_free(tags);
 	return status;
 }
 
