@@ -109,9 +109,11 @@ find_begin(struct reader *reader, const struct printer *p, size_t max, uint64_t 
 	uint64_t back = max, first = 0;
 	int rc = -1;
 
-	if (ring.index == NULL)
+	if (ring.index == NULL) {
 		snprintf(err, CLI_ERR_MAX, "out of memory");
-	for (; ring.index != NULL; back = back < 65536 ? 65536 : back * 4) {
+		return -1;
+	}
+	for (;; back = back < 65536 ? 65536 : back * 4) {
 		if (reader_seek_tail(reader, back, err, CLI_ERR_MAX) != 0)
 			break;
 		rc = reader_next(reader, &line, err, CLI_ERR_MAX);

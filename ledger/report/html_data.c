@@ -143,10 +143,10 @@ first_pass(struct html_data *d, struct reader *reader)
 {
 	struct reader_line line;
 	struct facts f;
-	int n;
+	int bad;
 
 	d->first = reader_first(reader);
-	while ((n = reader_next(reader, &line, d->err, sizeof(d->err))) == 1) {
+	while (reader_next(reader, &line, d->err, sizeof(d->err)) == 1) {
 		d->records++;
 		d->last = line.index + 1;
 		if (line.rule != NULL)
@@ -154,11 +154,11 @@ first_pass(struct html_data *d, struct reader *reader)
 		facts_read(&f, &line.record);
 		if (strcmp(f.type, "drop") == 0)
 			d->dropped += f.count;
-		n = add_link(d, &line, &f);
-		if (n == 0 && html_is_ours(d, &line.record))
+		bad = add_link(d, &line, &f);
+		if (!bad && html_is_ours(d, &line.record))
 			count(d, &f);
 		facts_free(&f);
-		if (n != 0)
+		if (bad)
 			return -1;
 	}
 	return 0;

@@ -481,6 +481,7 @@ out:
 	if (status == EXIT_USAGE_OR_IO)
 		fprintf(stderr, "%s: %s\n", defaults->program, err);
 	tempdir_remove(&unpacked);
+	args->dir = NULL;
 	free(scanned);
 	return status;
 }
