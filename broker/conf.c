@@ -19,6 +19,7 @@
 
 #define CONF_BYTES_MAX 65536
 #define HOUR_MS 3600000
+#define EPOCH_MAX_S (10 * 366 * 86400)
 
 struct reader {
 	struct conf *conf;
@@ -362,6 +363,8 @@ static const struct member ledger_members[] = {
 	{ "sync", read_choice,
 	    &(const struct choice){ AT(ledger_sync), "data", "none" } },
 	{ "checkpoint_ms", read_unsigned, RANGE(checkpoint_ms, 100, HOUR_MS) },
+	{ "epoch_s", read_unsigned, RANGE(epoch_s, 0, EPOCH_MAX_S) },
+	{ "epoch_records", read_unsigned, RANGE(epoch_records, 0, 1000000000) },
 	{ "recorder", read_choice,
 	    &(const struct choice){ AT(ledger_thread), "thread", "process" } },
 	{ NULL, NULL, NULL }

@@ -12,7 +12,8 @@
  *             "kv": {"url": "https://vault.example.com:8200", "mount": "secret",
  *                    "prefix": "countersign", "field": "value", "namespace": "…",
  *                    "token_file": "/…", "ca_file": "/….pem"}},
- *   "ledger": {"sync": "data"|"none", "checkpoint_ms": 10000, "recorder": "process"|"thread"},
+ *   "ledger": {"sync": "data"|"none", "checkpoint_ms": 10000, "recorder": "process"|"thread",
+ *              "epoch_s": 0, "epoch_records": 0},
  *   "anchors": {"interval_s": 60, "stamp_s": 3600, "timeout_ms": 10000, "ca_file": "/….pem",
  *               "witnesses": [{"url": "https://witness.example.com", "key": "VKEY"}],
  *               "authorities": [{"name": "example", "url": "http://tsa.example.com", "ca_file": "/….pem"}]},
@@ -105,6 +106,7 @@ struct conf {
 	struct conf_policy policy;
 	bool ledger_sync, ledger_thread;
 	unsigned checkpoint_ms;
+	unsigned epoch_s, epoch_records;	/* of the signing key; 0: not so */
 	struct conf_anchors anchors;
 	char *upstream_ca_file;
 	struct conf_resolve resolve[CONF_RESOLVE_MAX];

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RESERVE_MIN (256 * 1024)
@@ -259,7 +260,9 @@ make_side(const struct ledger *ledger, int socket)
 	    .owner_fd = socket, .dir = options->dir,
 	    .stream = options->stream, .policy = options->policy,
 	    .sync = options->sync == LEDGER_SYNC_DATA, .confined = "",
-	    .check_all = options->check_all,
+	    .check_all = options->check_all, .keeper = options->keeper,
+	    .epoch_s = options->epoch_s,
+	    .epoch_records = options->epoch_records,
 	    .checkpoint_ms = options->checkpoint_ms,
 	    .reserve_bytes = options->reserve_bytes > RESERVE_MIN ?
 	    options->reserve_bytes : RESERVE_MIN };
@@ -510,6 +513,26 @@ ledger_healthy(const struct ledger *ledger)
 {
 	return !channel_failed(ledger->channel) &&
 	    !channel_gone(ledger->channel);
+}
+
+int
+ledger_rotate(struct ledger *ledger, unsigned timeout_ms)
+{
+	const struct timespec pause = { 0, 5 * 1000000 };
+	struct ledger_counts before, now;
+
+	if (ledger->options.keeper == NULL)
+		return -1;
+	ledger_counts(ledger, &before);
+	channel_want_rotation(ledger->channel);
+	for (unsigned ms = 0; ms < timeout_ms && ledger_healthy(ledger);
+	    ms += 5) {
+		ledger_counts(ledger, &now);
+		if (now.epoch > before.epoch)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return -1;
 }
 
 pid_t

@@ -36,6 +36,21 @@ struct ledger_port;	/* one producer's end; used by one thread at a time */
 enum ledger_sync { LEDGER_SYNC_DATA, LEDGER_SYNC_NONE };
 enum ledger_place { LEDGER_IN_PROCESS, LEDGER_IN_THREAD };
 
+/*
+ * Keeps the signing key's seed over restarts, for ledgers whose key changes;
+ * called in the recorder.  Each returns 0, or -1 with errno; save_next and
+ * advance are durable when they return.
+ */
+struct ledger_keeper {
+	int (*save_next)(void *context, const uint8_t seed[32]);
+	int (*load_next)(void *context, uint8_t seed[32]);
+	/* The one saved takes the current one's place, which is erased. */
+	int (*advance)(void *context);
+	/* Erase the one saved; that there is none is no failure. */
+	int (*discard)(void *context);
+	void *context;			/* readable in the recorder: it forks */
+};
+
 struct ledger_options {
 	const char *dir;		/* the ledger's directory, made by ledger_create */
 	const uint8_t *seed;		/* 32 bytes of the Ed25519 key; the caller wipes its copy after ledger_open */
@@ -46,6 +61,9 @@ struct ledger_options {
 	unsigned ports;			/* how many producers, 1 to 64 */
 	unsigned checkpoint_ms;		/* sign a checkpoint this often while the tree grows */
 	uint64_t reserve_bytes;		/* disk space kept for drop, close and checkpoint records */
+	const struct ledger_keeper *keeper;	/* NULL: the key never changes */
+	unsigned epoch_s;		/* change it this often; 0: not by time */
+	uint64_t epoch_records;		/* and after so many records; 0: not */
 	bool check_all;			/* read every record at the start, not only the last segment's */
 	/*
 	 * NULL, or called in the caller's process when it can give up what the
@@ -147,6 +165,10 @@ enum ledger_status ledger_append_wait(struct ledger_port *port,
 /* False once a write failed or the recorder died.  Any thread. */
 bool ledger_healthy(const struct ledger *ledger);
 
+/* Begin a new epoch: another signing key.  Waits until it is in force: 0, or -1
+ * where that did not come within the time, or the ledger has no keeper. */
+int ledger_rotate(struct ledger *ledger, unsigned timeout_ms);
+
 /* The recorder's process, or 0 where it is a thread. */
 pid_t ledger_recorder_pid(const struct ledger *ledger);
 
@@ -154,6 +176,7 @@ pid_t ledger_recorder_pid(const struct ledger *ledger);
  * want of space; for /metrics.  Any thread. */
 struct ledger_counts {
 	uint64_t records, batches, checkpoints, refused, bytes;
+	uint64_t epoch;		/* of the signing key in force */
 };
 void ledger_counts(const struct ledger *ledger, struct ledger_counts *out);
 

@@ -36,9 +36,9 @@ struct shared_port {
 
 struct shared {
 	_Alignas(64) _Atomic uint32_t sleeps;	/* the recorder wants its bell */
-	_Atomic uint32_t stop, failed, gone;
+	_Atomic uint32_t stop, failed, gone, rotate;
 	_Alignas(64) _Atomic uint64_t records, batches, checkpoints, refused,
-	    bytes;
+	    bytes, epoch;
 	struct shared_port port[];
 };
 
@@ -333,6 +333,21 @@ channel_stopping(const struct channel *channel)
 	return atomic_load(&channel->shared->stop) != 0;
 }
 
+void
+channel_want_rotation(struct channel *channel)
+{
+	atomic_store(&channel->shared->rotate, 1);
+	ring_bell(channel->bell);
+}
+
+bool
+channel_take_rotation(struct channel *channel)
+{
+	return atomic_load_explicit(&channel->shared->rotate,
+	    memory_order_relaxed) != 0 &&
+	    atomic_exchange(&channel->shared->rotate, 0) != 0;
+}
+
 static bool
 lengths_fit(const struct wire_submission *head, uint64_t filled)
 {
@@ -449,6 +464,8 @@ channel_count(struct channel *channel, const struct ledger_counts *counts)
 	    memory_order_relaxed);
 	atomic_store_explicit(&shared->bytes, counts->bytes,
 	    memory_order_relaxed);
+	atomic_store_explicit(&shared->epoch, counts->epoch,
+	    memory_order_relaxed);
 }
 
 void
@@ -465,6 +482,8 @@ channel_counts(const struct channel *channel, struct ledger_counts *out)
 	out->refused = atomic_load_explicit(&shared->refused,
 	    memory_order_relaxed);
 	out->bytes = atomic_load_explicit(&shared->bytes,
+	    memory_order_relaxed);
+	out->epoch = atomic_load_explicit(&shared->epoch,
 	    memory_order_relaxed);
 }
 

@@ -64,6 +64,10 @@ bool channel_gone(const struct channel *channel);
 void channel_stop(struct channel *channel);
 bool channel_stopping(const struct channel *channel);
 
+/* Ask the recorder for another signing key, or whether that was asked for. */
+void channel_want_rotation(struct channel *channel);
+bool channel_take_rotation(struct channel *channel);
+
 /* One submission, copied into the recorder's memory.  Lengths are within their
  * limits; nothing else has been checked. */
 struct channel_submission {

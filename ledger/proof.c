@@ -24,8 +24,8 @@ checkpoint_of(const char *buf, size_t len, struct checkpoint *checkpoint)
 	return checkpoint_parse(checkpoint, note.text, note.text_len);
 }
 
-static int
-format(const struct tree_proof *proof, uint64_t index, const char *note,
+int
+proof_format(const struct tree_proof *proof, uint64_t index, const char *note,
     size_t note_len, char *out, size_t cap)
 {
 	int n = snprintf(out, cap, HEADER "%" PRIu64 "\n", index);
@@ -64,7 +64,7 @@ compose(int dirfd, uint64_t index, char *note, char *out, size_t cap,
 	if (tree_prove_inclusion(&source, index, checkpoint.size, &proof) != 0)
 		return problem_set(problem, "the hashes beside the records are "
 		    "not whole; the next start of the daemon makes them again");
-	n = format(&proof, index, note, (size_t)len, out, cap);
+	n = proof_format(&proof, index, note, (size_t)len, out, cap);
 	return n >= 0 ? n : problem_set(problem, "no room for the proof");
 }
 
@@ -80,6 +80,15 @@ proof_compose(int dirfd, uint64_t index, char *out, size_t cap,
 	len = compose(dirfd, index, note, out, cap, problem);
 	free(note);
 	return len;
+}
+
+int
+proof_checkpoint(const char *text, size_t len, struct checkpoint *checkpoint)
+{
+	const char *blank = memmem(text, len, "\n\n", 2);
+
+	return blank != NULL ? checkpoint_of(blank + 2,
+	    len - (size_t)(blank + 2 - text), checkpoint) : -1;
 }
 
 int

@@ -21,6 +21,11 @@
 
 #define PROOF_TEXT_MAX (64 + TREE_PROOF_MAX * 45 + NOTE_MAX)
 
+/* The text of a proof.  The length without the NUL it adds, or -1 where cap is
+ * too small. */
+int proof_format(const struct tree_proof *proof, uint64_t index,
+    const char *note, size_t note_len, char *out, size_t cap);
+
 /*
  * Compose the proof of record index of the ledger whose directory is dirfd,
  * under its latest checkpoint.  Only files are read, so it may be done while
@@ -29,6 +34,10 @@
  */
 int proof_compose(int dirfd, uint64_t index, char *out, size_t cap,
     struct problem *problem);
+
+/* The checkpoint that a proof holds, not verified.  0, or -1. */
+int proof_checkpoint(const char *text, size_t len,
+    struct checkpoint *checkpoint);
 
 /*
  * Does the proof text show that leaf is in the log with this key?  The index

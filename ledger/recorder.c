@@ -1,5 +1,6 @@
 #include "ledger/recorder.h"
 #include "ledger/json_out.h"
+#include "ledger/rekey.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #define OPEN_BODY_MAX 1024
 #define IDLE_MS 50		/* quiet for so long: take space ahead */
 #define PREPARE_AGAIN_MS 1000
+#define ROTATE_AGAIN_MS 1000	/* at the earliest, whoever asks */
 
 struct answer {
 	unsigned port;
@@ -26,6 +28,8 @@ struct recorder {
 	bool distrust;		/* a port broke the protocol: no more is taken */
 	int64_t checkpoint_at;	/* monotonic ms: when the next one is due */
 	int64_t prepare_at;
+	int64_t rotate_at;	/* not before: the last change, or attempt */
+	bool rotate;		/* asked for */
 	struct ledger_counts counts;
 	struct channel_submission submission;
 	struct answer answers[RECORDER_BATCH];
@@ -165,6 +169,10 @@ begin(struct recorder *recorder, const struct replay *replay,
 	    setup->policy, replay) != 0)
 		return problem_set(problem, "the stream must be a plain name, "
 		    "the policy a sha256 digest");
+	if (rekey_resume(&recorder->store, replay, setup->keeper,
+	    problem) != 0)
+		return -1;
+	recorder->counts.epoch = recorder->store.epochs.count - 1;
 	if (write_open(recorder, known) != STORE_OK ||
 	    write_recover(recorder, torn) != STORE_OK ||
 	    commit(recorder) != 0 || checkpoint(recorder) != 0)
@@ -187,8 +195,9 @@ recorder_start(const struct recorder_setup *setup, unsigned ports,
 	}
 	recorder->setup = *setup;
 	recorder->ports = ports;
-	if (store_open(&recorder->store, setup->dir, setup->sk, setup->sync,
-	    setup->check_all, setup->reserve_bytes, &replay, &torn, problem) != 0) {
+	if (store_open(&recorder->store, setup->dir, setup->sk, setup->keeper,
+	    setup->sync, setup->check_all, setup->reserve_bytes, &replay, &torn,
+	    problem) != 0) {
 		free(recorder);
 		return NULL;
 	}
@@ -313,6 +322,99 @@ finish_batch(struct recorder *recorder)
 	answer(recorder, true);
 }
 
+/* Milliseconds until the epoch has lasted long enough; the wall clock, since it
+ * goes on over restarts. */
+static int64_t
+epoch_left_ms(const struct recorder *recorder)
+{
+	const struct epochs *epochs = &recorder->store.epochs;
+	const struct epoch *last = &epochs->epoch[epochs->count - 1];
+	int64_t began_us = last->time_us != 0 ? (int64_t)last->time_us :
+	    recorder->store.born_s * 1000000;
+	int64_t until_us = began_us + (int64_t)recorder->setup.epoch_s * 1000000;
+
+	return (until_us - scribe_now_us()) / 1000;
+}
+
+/* Anything but the record that began it? */
+static bool
+epoch_used(const struct recorder *recorder, uint64_t *records)
+{
+	const struct epochs *epochs = &recorder->store.epochs;
+	uint64_t from = epochs->count < 2 ? 0 :
+	    epochs->epoch[epochs->count - 2].until;
+
+	*records = recorder->store.tree.size - from;
+	return *records > 0;
+}
+
+static const char *
+rotation_due(const struct recorder *recorder)
+{
+	const struct recorder_setup *setup = &recorder->setup;
+	uint64_t records;
+
+	if (recorder->broken || recorder->distrust || setup->keeper == NULL ||
+	    now_ms() < recorder->rotate_at)
+		return NULL;
+	if (recorder->rotate)
+		return "command";
+	if (!epoch_used(recorder, &records))
+		return NULL;
+	if (setup->epoch_records != 0 && records >= setup->epoch_records)
+		return "size";
+	return setup->epoch_s != 0 && epoch_left_ms(recorder) <= 0 ?
+	    "interval" : NULL;
+}
+
+/* Between two batches: what was added is committed. */
+static void
+rotate(struct recorder *recorder)
+{
+	const char *reason;
+	uint64_t before = recorder->store.committed;
+
+	recorder->rotate |= channel_take_rotation(recorder->setup.channel);
+	if ((reason = rotation_due(recorder)) == NULL)
+		return;
+	recorder->rotate_at = now_ms() + ROTATE_AGAIN_MS;
+	switch (rekey_now(&recorder->store, &recorder->scribe,
+	    recorder->setup.keeper, reason)) {
+	case REKEY_DONE:
+		recorder->rotate = false;
+		recorder->counts.checkpoints++;
+		recorder->counts.records += recorder->store.committed - before;
+		recorder->counts.epoch = recorder->store.epochs.count - 1;
+		recorder->checkpoint_at = now_ms() +
+		    recorder->setup.checkpoint_ms;
+		break;
+	case REKEY_LATER:
+		break;
+	case REKEY_FAILED:
+		break_down(recorder);
+		break;
+	}
+	channel_count(recorder->setup.channel, &recorder->counts);
+}
+
+/* What there is to wait for, of a change of the key. */
+static int64_t
+rotation_wait_ms(const struct recorder *recorder, int64_t wait)
+{
+	uint64_t records;
+	int64_t left = INT32_MAX, again = recorder->rotate_at - now_ms();
+
+	if (recorder->setup.keeper == NULL)
+		return wait;
+	if (recorder->rotate)
+		left = 0;
+	else if (recorder->setup.epoch_s != 0 && epoch_used(recorder, &records))
+		left = epoch_left_ms(recorder);
+	if (left < again)
+		left = again;
+	return left < wait ? left : wait;
+}
+
 /* How long nothing may happen before something is to be done; -1: for ever. */
 static int
 patience_ms(const struct recorder *recorder)
@@ -329,6 +431,7 @@ patience_ms(const struct recorder *recorder)
 
 		wait = idle < wait ? idle : wait;
 	}
+	wait = rotation_wait_ms(recorder, wait);
 	if (wait == INT32_MAX)
 		return -1;
 	return wait < 0 ? 0 : (int)wait;
@@ -364,6 +467,7 @@ serve(struct recorder *recorder)
 		} else if (quiet) {
 			prepare(recorder);
 		}
+		rotate(recorder);
 		if (!recorder->broken && checkpoint_due(recorder)) {
 			checkpoint(recorder);
 			channel_count(channel, &recorder->counts);

@@ -21,6 +21,9 @@ struct recorder_setup {
 	int owner_fd;		/* hung up where the producers' process is gone */
 	const char *dir, *stream, *policy;
 	uint8_t *sk;		/* NOTE_SK_LEN, locked */
+	const struct ledger_keeper *keeper;	/* NULL: the key never changes */
+	unsigned epoch_s;	/* 0: not by time */
+	uint64_t epoch_records;	/* 0: not by number */
 	bool sync, check_all;
 	unsigned checkpoint_ms;
 	uint64_t reserve_bytes;

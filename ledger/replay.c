@@ -127,6 +127,22 @@ check_root(struct pass *pass)
 	    checkpoint->size);
 }
 
+/* For a change of the key that a crash may have interrupted. */
+static int
+keep_key(struct replay *replay, const char *line, size_t len)
+{
+	char *copy = realloc(replay->key_line, len + 1);
+
+	if (copy == NULL)
+		return -1;
+	memcpy(copy, line, len);
+	copy[len] = '\0';
+	replay->key_line = copy;
+	replay->key_len = len;
+	replay->key_before = replay->tree;
+	return 0;
+}
+
 /* One complete line, without its LF. */
 static int
 take_line(struct pass *pass, const char *line, size_t len)
@@ -146,6 +162,8 @@ take_line(struct pass *pass, const char *line, size_t len)
 	tree_leaf(line, len, leaf);
 	if (follow(pass, &record, leaf) != 0)
 		return -1;
+	if (type_is(&record, "key") && keep_key(replay, line, len) != 0)
+		return problem_set(pass->problem, "out of memory");
 	if (tree_frontier_append(&replay->tree, leaf) != 0)
 		return problem_set(pass->problem, "the ledger is full");
 	memcpy(replay->leaves[replay->segment_count], leaf, sizeof(leaf));
@@ -494,6 +512,8 @@ replay_free(struct replay *replay)
 {
 	free(replay->streams);
 	free(replay->leaves);
+	free(replay->key_line);
+	replay->key_line = NULL;
 	replay->streams = NULL;
 	replay->leaves = NULL;
 	replay->n_streams = 0;

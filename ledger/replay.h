@@ -45,6 +45,9 @@ struct replay {
 	struct replay_stream *streams;	/* to be freed by replay_free */
 	unsigned n_streams;
 	uint8_t (*leaves)[TREE_HASH_LEN]; /* of the last segment; freed too */
+	char *key_line;			/* the last `key` record read, or NULL; freed too */
+	size_t key_len;
+	struct tree_frontier key_before;	/* the tree before it */
 	uint64_t first_read;		/* index of the first record that was read */
 };
 

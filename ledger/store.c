@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #define NEXT_CHECKPOINT ".next-checkpoint"
 #define LOG_SET_ASIDE (64 * 1024)
+#define EPOCH_SET_ASIDE (16 * 1024)	/* of an entry: a short line and a proof */
 #define DASH "\xe2\x80\x94 "	/* in front of a signature */
 
 static int
@@ -162,11 +165,96 @@ lock(struct store *store, struct problem *problem)
 	return 0;
 }
 
-/* The key in log.vkey must be the one that we can sign with. */
 static int
-read_key(struct store *store, struct problem *problem)
+truncate_epochs(const struct store *store)
+{
+	int fd = io_open(store->dirfd, EPOCHS_FILE, O_WRONLY, 0);
+	int status = -1;
+
+	if (fd < 0)
+		return -1;
+	if (io_truncate(fd, store->epochs_size) == 0)
+		status = io_sync_all(fd);
+	close(fd);
+	return status;
+}
+
+/* Cut what a crash left behind the last whole entry, and follow the rest. */
+static int
+follow_epochs(struct store *store, char *text, size_t len,
+    struct problem *problem)
+{
+	const char *why = "";
+	size_t n;
+
+	while ((n = epochs_entry_len(text + store->epochs_size,
+	    len - store->epochs_size)) > 0)
+		store->epochs_size += n;
+	if (epochs_follow(&store->epochs, text, store->epochs_size, &why) != 0)
+		return problem_set(problem, EPOCHS_FILE ": %s", why);
+	if (store->epochs_size == len)
+		return 0;
+	if (truncate_epochs(store) != 0)
+		return problem_errno(problem, "cannot cut " EPOCHS_FILE);
+	return 0;
+}
+
+static int
+read_epochs(struct store *store, struct problem *problem)
+{
+	int fd = io_open(store->dirfd, EPOCHS_FILE, O_RDONLY, 0);
+	off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+	char *text = NULL;
+	ssize_t n = -1;
+	int status;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (size >= 0 && size <= EPOCHS_BYTES_MAX &&
+	    (text = malloc((size_t)size + 1)) != NULL)
+		n = io_read(fd, text, (size_t)size, 0);
+	if (fd >= 0)
+		close(fd);
+	status = n == size && text != NULL ?
+	    follow_epochs(store, text, (size_t)n, problem) :
+	    problem_errno(problem, "cannot read " EPOCHS_FILE);
+	free(text);
+	store->key = store->epochs.epoch[store->epochs.count - 1].key;
+	return status;
+}
+
+static bool
+key_fits(const struct store *store)
+{
+	return memcmp(store->key.pk, store->sk + STORE_SEED_LEN,
+	    NOTE_PK_LEN) == 0;
+}
+
+/* Between the entry of an epoch and the change of its seed a crash came. */
+static int
+take_next(struct store *store, const struct ledger_keeper *keeper)
+{
+	uint8_t pk[NOTE_PK_LEN], *seed;
+	int status = -1;
+
+	if (keeper == NULL || (seed = sodium_malloc(STORE_SEED_LEN)) == NULL)
+		return -1;
+	if (keeper->load_next(keeper->context, seed) == 0) {
+		crypto_sign_seed_keypair(pk, store->sk, seed);
+		status = key_fits(store) ? keeper->advance(keeper->context) : -1;
+	}
+	sodium_free(seed);
+	return status;
+}
+
+/* The key in log.vkey, or the one that follows from it, must be the one that
+ * we can sign with. */
+static int
+read_key(struct store *store, const struct ledger_keeper *keeper,
+    struct problem *problem)
 {
 	char vkey[NOTE_VKEY_MAX + 2];
+	struct stat st;
 	ssize_t len = io_read_file(store->dirfd, "log.vkey", vkey,
 	    sizeof(vkey));
 
@@ -177,11 +265,36 @@ read_key(struct store *store, struct problem *problem)
 	if (note_key_parse(&store->key, vkey, (size_t)len) != 0 ||
 	    store->key.type != NOTE_ED25519)
 		return problem_set(problem, "log.vkey is malformed");
-	if (memcmp(store->key.pk, store->sk + STORE_SEED_LEN,
-	    NOTE_PK_LEN) != 0)
+	if (fstatat(store->dirfd, "log.vkey", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		store->born_s = st.st_mtim.tv_sec;
+	if (epochs_pin(&store->epochs, &store->key) != 0)
+		return problem_set(problem, "out of memory");
+	if (read_epochs(store, problem) != 0)
+		return -1;
+	if (!key_fits(store) && take_next(store, keeper) != 0)
 		return problem_set(problem, "the signing key is not the one "
-		    "that log.vkey names");
+		    "that %s names: this ledger was restored from a backup, or "
+		    "its seed was; start a new one that names it "
+		    "(countersign ledger restart-origin)",
+		    store->epochs.count > 1 ? EPOCHS_FILE : "log.vkey");
 	return 0;
+}
+
+/* By the key of its size's epoch. */
+static int
+open_checkpoint(const struct store *store, struct checkpoint *checkpoint,
+    const char *text, size_t len, const char **why)
+{
+	struct note note;
+
+	if (note_parse(&note, text, len, why) != 0)
+		return -1;
+	if (checkpoint_parse(checkpoint, note.text, note.text_len) != 0) {
+		*why = "not three lines of origin, size and root";
+		return -1;
+	}
+	return checkpoint_open(checkpoint, text, len,
+	    epochs_key(&store->epochs, checkpoint->size), why);
 }
 
 static int
@@ -195,8 +308,7 @@ read_checkpoint(struct store *store, struct checkpoint *checkpoint,
 
 	if (len < 0)
 		return problem_errno(problem, "cannot read checkpoint");
-	if (checkpoint_open(checkpoint, note, (size_t)len, &store->key,
-	    &why) != 0)
+	if (open_checkpoint(store, checkpoint, note, (size_t)len, &why) != 0)
 		return problem_set(problem, "checkpoint: %s", why);
 	return 0;
 }
@@ -251,7 +363,7 @@ read_log(struct store *store, struct checkpoint *checkpoint,
 	if (end == 0 || io_truncate(store->log_fd, store->log_size) != 0)
 		return problem_set(problem, "checkpoints has no whole entry");
 	start = last_note_end(tail, end - 1);
-	if (checkpoint_open(&last, tail + start, end - 1 - start, &store->key,
+	if (open_checkpoint(store, &last, tail + start, end - 1 - start,
 	    &why) != 0)
 		return problem_set(problem, "the last entry of checkpoints: %s",
 		    why);
@@ -288,12 +400,12 @@ open_last_segment(struct store *store, const struct replay *replay,
 }
 
 static int
-open_files(struct store *store, const char *dir, bool check_all,
-    struct replay *replay, struct checkpoint *checkpoint,
+open_files(struct store *store, const char *dir,
+    const struct ledger_keeper *keeper, bool check_all, struct replay *replay, struct checkpoint *checkpoint,
     struct problem *problem)
 {
 	if (open_dir(store, dir, problem) != 0 || lock(store, problem) != 0 ||
-	    read_key(store, problem) != 0 ||
+	    read_key(store, keeper, problem) != 0 ||
 	    read_checkpoint(store, checkpoint, problem) != 0 ||
 	    read_log(store, checkpoint, problem) != 0)
 		return -1;
@@ -303,8 +415,9 @@ open_files(struct store *store, const char *dir, bool check_all,
 
 int
 store_open(struct store *store, const char *dir, uint8_t sk[NOTE_SK_LEN],
-    bool sync, bool check_all, uint64_t reserve, struct replay *replay,
-    struct replay_torn *torn, struct problem *problem)
+    const struct ledger_keeper *keeper, bool sync, bool check_all,
+    uint64_t reserve, struct replay *replay, struct replay_torn *torn,
+    struct problem *problem)
 {
 	struct checkpoint checkpoint = { .size = 0 };
 
@@ -317,7 +430,7 @@ store_open(struct store *store, const char *dir, uint8_t sk[NOTE_SK_LEN],
 		problem_set(problem, "out of memory");
 		goto fail;
 	}
-	if (open_files(store, dir, check_all, replay, &checkpoint,
+	if (open_files(store, dir, keeper, check_all, replay, &checkpoint,
 	    problem) != 0 ||
 	    replay_set_aside(replay, store->dirfd, now_us(), torn,
 	    problem) != 0 ||
@@ -388,6 +501,9 @@ store_add(struct store *store, size_t len, uint8_t leaf[TREE_HASH_LEN])
 
 	assert(len <= RECORD_LINE_MAX);
 	tree_leaf(line, len, leaf);
+	if (store->keep_before)
+		store->before = store->tree;
+	store->last_len = len;
 	if (tree_frontier_append(&store->tree, leaf) != 0)
 		return -1;
 	hashes_add(&store->hashes, leaf);
@@ -467,6 +583,56 @@ store_checkpoint(struct store *store)
 	return 0;
 }
 
+size_t
+store_last_line(const struct store *store, char *out)
+{
+	assert(store->buffered > store->last_len);
+	memcpy(out, store->buffer + store->buffered - 1 - store->last_len,
+	    store->last_len);
+	return store->last_len;
+}
+
+int
+store_sign(struct store *store, char *out, size_t cap)
+{
+	assert(store->committed == store->tree.size);
+	return sign(&store->key, store->sk, &store->tree, out, cap);
+}
+
+int
+store_prepare_epoch(struct store *store)
+{
+	int fd = io_open(store->dirfd, EPOCHS_FILE, O_WRONLY | O_CREAT, 0600);
+	int status = -1;
+
+	if (fd < 0)
+		return -1;
+	if (io_set_aside(fd, store->epochs_size, EPOCH_SET_ASIDE) == 0 &&
+	    io_sync_all(store->dirfd) == 0)
+		status = 0;
+	close(fd);
+	return status;
+}
+
+int
+store_add_epoch(struct store *store, const char *entry, size_t len)
+{
+	int fd = io_open(store->dirfd, EPOCHS_FILE, O_WRONLY | O_CREAT, 0600);
+	const char *why = "";
+	int status = -1;
+
+	if (fd < 0)
+		return -1;
+	if (io_write(fd, entry, len, store->epochs_size) == 0 &&
+	    io_sync_all(fd) == 0 && io_sync_all(store->dirfd) == 0 &&
+	    epochs_follow(&store->epochs, entry, len, &why) == 0)
+		status = 0;
+	close(fd);
+	store->epochs_size += len;
+	store->key = store->epochs.epoch[store->epochs.count - 1].key;
+	return status;
+}
+
 bool
 store_wants_space(const struct store *store)
 {
@@ -502,6 +668,7 @@ store_abandon(struct store *store)
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);	/* last: it lets the next writer in */
 	free(store->buffer);
+	epochs_free(&store->epochs);
 	*store = (struct store){ .dirfd = -1, .lock_fd = -1, .log_fd = -1 };
 	store->segment.fd = store->segment.next_fd = store->hashes.fd = -1;
 }

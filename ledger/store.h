@@ -5,6 +5,7 @@
  *   lock           flock'd by the writer; holds its process id
  *   log.vkey       the public key; its name is the ledger's origin
  *   records-*      the segments (segment.h)
+ *   epochs         how later keys follow from it (anchor/epochs.h), if any do
  *   checkpoint     the latest signed checkpoint, replaced as a whole
  *   checkpoints    all of them, one after the other, each with an empty line
  *   hashes-*       the tree beside the segments (hashes.h)
@@ -20,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ledger/anchor/epochs.h"
+#include "ledger/append.h"
 #include "ledger/hashes.h"
 #include "ledger/note.h"
 #include "ledger/problem.h"
@@ -32,10 +35,16 @@
 
 struct store {
 	int dirfd, lock_fd, log_fd;
-	struct note_key key;
+	struct note_key key;		/* in force */
+	struct epochs epochs;		/* all of them, the origin's first */
+	uint64_t epochs_size;		/* bytes of that file */
+	int64_t born_s;			/* when the origin's key was made */
 	uint8_t *sk;			/* NOTE_SK_LEN, locked memory; not owned */
 	bool sync;			/* false: for benchmarks only */
 	struct tree_frontier tree;	/* over all that was added */
+	struct tree_frontier before;	/* without the last one, where asked for */
+	bool keep_before;
+	size_t last_len;		/* bytes of the last line, without LF */
 	uint64_t committed;		/* size of the tree that is on disk */
 	uint64_t signed_size;		/* size of the latest checkpoint */
 	uint64_t log_size;		/* bytes of checkpoints */
@@ -54,12 +63,25 @@ int store_create(const char *dir, const char *origin,
 /*
  * Lock the ledger in dir, hold it against its latest checkpoint and get ready
  * to append.  What was found is in *replay (to be freed), what was cut off in
- * *torn (len 0: nothing).  sk must live as long as the store.  0, or -1 with a
+ * *torn (len 0: nothing).  sk must live as long as the store; where a crash
+ * came between two keys, the keeper's next one takes its place.  0, or -1 with a
  * problem and nothing to abandon.
  */
 int store_open(struct store *store, const char *dir,
-    uint8_t sk[NOTE_SK_LEN], bool sync, bool check_all, uint64_t reserve,
-    struct replay *replay, struct replay_torn *torn, struct problem *problem);
+    uint8_t sk[NOTE_SK_LEN], const struct ledger_keeper *keeper, bool sync,
+    bool check_all, uint64_t reserve, struct replay *replay,
+    struct replay_torn *torn, struct problem *problem);
+
+/* For rekey.c.  Sign the tree as committed with the key in force, again: the
+ * same bytes.  The length, or -1. */
+int store_sign(struct store *store, char *out, size_t cap);
+/* Space for an entry of `epochs`; 0, or -1 where there is none. */
+int store_prepare_epoch(struct store *store);
+/* Append an entry, durably, and have the key that it brings in force: sk is to
+ * follow.  0, or -1. */
+int store_add_epoch(struct store *store, const char *entry, size_t len);
+/* The last line added, before anything else is; its length. */
+size_t store_last_line(const struct store *store, char *out);
 
 enum store_status { STORE_OK, STORE_FULL, STORE_FAILED };
 

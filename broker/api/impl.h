@@ -149,6 +149,8 @@ void api_policy_reload(struct api_call *call);
 void api_checkpoint(struct api_call *call);
 void api_tile(struct api_call *call);
 void api_proof(struct api_call *call);
+void api_epochs(struct api_call *call);
+void api_rotate_key(struct api_call *call);
 void api_health(struct api_call *call);
 void api_metrics(struct api_call *call);
 void api_shutdown(struct api_call *call);

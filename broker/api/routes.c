@@ -18,6 +18,8 @@ const struct api_route api_routes[] = {
 	{ "GET", "/v1/ledger/checkpoint", RIGHT_ANYONE, BODY_NONE, api_checkpoint },
 	{ "GET", "/v1/ledger/tile/**", RIGHT_ANYONE, BODY_NONE, api_tile },
 	{ "GET", "/v1/ledger/proof/{}", RIGHT_ANYONE, BODY_NONE, api_proof },
+	{ "GET", "/v1/ledger/epochs", RIGHT_ANYONE, BODY_NONE, api_epochs },
+	{ "POST", "/v1/ledger/rotate-key", RIGHT_OPERATOR, BODY_NONE, api_rotate_key },
 	{ "GET", "/healthz", RIGHT_ANYONE, BODY_NONE, api_health },
 	{ "GET", "/metrics", RIGHT_ANYONE, BODY_NONE, api_metrics },
 	{ "POST", "/v1/shutdown", RIGHT_OPERATOR, BODY_NONE, api_shutdown },

@@ -32,6 +32,9 @@ extern const struct opt cmd_ledger_opts[];
 int cmd_ledger(const struct opts *opts);
 extern const struct cli_command cmd_ledger_table[];
 
+extern const char cmd_rotate_details[];
+int cmd_rotate(const struct opts *opts);
+
 extern const struct opt cmd_publish_opts[];
 extern const char cmd_publish_details[];
 int cmd_publish(const struct opts *opts);

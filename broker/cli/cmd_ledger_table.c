@@ -14,5 +14,8 @@ const struct cli_command cmd_ledger_table[] = {
 	{ .name = "publish", .operands = "DIR", .opts = cmd_publish_opts,
 	  .run = cmd_publish, .details = cmd_publish_details,
 	  .summary = "Write the tree as tiles for a web server" },
+	{ .name = "rotate-key", .operands = "", .run = cmd_rotate,
+	  .details = cmd_rotate_details,
+	  .summary = "Sign with a new key, and erase the old one" },
 	{ .name = NULL }
 };

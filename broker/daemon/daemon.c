@@ -4,6 +4,7 @@
 #include "ask.h"
 #include "daemon/confine_broker.h"
 #include "daemon/harden.h"
+#include "daemon/keeper.h"
 #include "daemon/keys.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
@@ -38,6 +39,7 @@ struct daemon {
 	int lock, signals, wake;
 	char policy[POLICY_DIGEST_LEN + 1];
 	struct anchorer *anchorer;	/* NULL: nobody is asked */
+	struct keeper *keeper;		/* the recorder's own copy works */
 	struct keys *keys;
 	struct ledger *ledger;
 	struct ledger_port *port;	/* the main thread's */
@@ -123,15 +125,25 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 		.ports = conf->workers + API_LEDGER_PORTS + 2,
 		.checkpoint_ms = conf->checkpoint_ms,
 		.reserve_bytes = RESERVE_BYTES,
+		.epoch_s = conf->epoch_s, .epoch_records = conf->epoch_records,
 		.confine = confine_broker, .confine_arg = (void *)(uintptr_t)conf,
 	};
 
 	if (path_of("ledger", dir, err, err_len) != 0 ||
 	    keys_unseal_seed(daemon->keys, err, err_len) != 0)
 		return -1;
+	daemon->keeper = keeper_new(dir, keys_ledger(daemon->keys));
+	if (daemon->keeper == NULL) {
+		snprintf(err, err_len, "no locked memory for the ledger's key");
+		return -1;
+	}
+	/* As a thread, which is for measurements, it could not write. */
+	if (options.place == LEDGER_IN_PROCESS)
+		options.keeper = keeper_ledger(daemon->keeper);
 	options.seed = keys_seed(daemon->keys);
 	daemon->ledger = ledger_open(&options, err, err_len);
 	keys_forget_ledger(daemon->keys);
+	keeper_forget(daemon->keeper);
 	if (daemon->ledger == NULL)
 		return -1;
 	daemon->port = ledger_port(daemon->ledger,
@@ -537,6 +549,7 @@ daemon_close(struct daemon *daemon)
 	ca_free(daemon->ca);
 	vault_close(daemon->vault);
 	keys_free(daemon->keys);
+	keeper_free(daemon->keeper);
 	if (daemon->signals != -1)
 		close(daemon->signals);
 	if (daemon->wake != -1)

@@ -119,6 +119,12 @@ keys_seed(const struct keys *keys)
 	return keys->seed;
 }
 
+const uint8_t *
+keys_ledger(const struct keys *keys)
+{
+	return keys->ledger;
+}
+
 void
 keys_forget_ledger(struct keys *keys)
 {

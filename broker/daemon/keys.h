@@ -28,6 +28,8 @@ const uint8_t *keys_pseudonym(const struct keys *keys);
 #define KEYS_SEED_LABEL "ledger seed"
 int keys_unseal_seed(struct keys *keys, char *err, size_t err_len);
 const uint8_t *keys_seed(const struct keys *keys);
+/* What it is sealed under; 32 bytes, until then too. */
+const uint8_t *keys_ledger(const struct keys *keys);
 /* Wipe the seed and the key that it was sealed under. */
 void keys_forget_ledger(struct keys *keys);
 

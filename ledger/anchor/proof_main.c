@@ -1,4 +1,5 @@
 #include "ledger/anchor/proof_main.h"
+#include "ledger/anchor/epochs.h"
 #include "ledger/proof.h"
 #include "ledger/record.h"
 
@@ -21,6 +22,7 @@ static const char help[] =
 "RECORD is in the log with this key?  RECORD is a file with the record's line.\n"
 "\n"
 "  -k, --key=KEY     the log's public key: a vkey, or a file that holds it\n"
+"      --epochs=FILE what GET /v1/ledger/epochs gave: how later keys follow from KEY\n"
 "      --leaf=HEX    the record's leaf hash, from a receipt, instead of RECORD\n"
 "  -h, --help\n"
 "\n"
@@ -28,7 +30,7 @@ static const char help[] =
 "all that is shown is who signed; 3 usage or I/O error.\n";
 
 struct args {
-	const char *program, *key, *leaf, *proof, *record;
+	const char *program, *key, *epochs, *leaf, *proof, *record;
 };
 
 static int
@@ -126,8 +128,38 @@ read_leaf(const struct args *args, uint8_t leaf[TREE_HASH_LEN])
 	return 0;
 }
 
+/* The key that signed the proof's checkpoint, if it follows from the pinned
+ * one.  0, or -1 and said. */
 static int
-check(const struct args *args, const struct note_key *key,
+later_key(const struct args *args, const char *proof, size_t len,
+    struct note_key *key)
+{
+	struct epochs epochs = { .count = 0 };
+	struct checkpoint at;
+	const char *why = "";
+	size_t n;
+	char *text;
+	int status = -1;
+
+	if (args->epochs == NULL)
+		return 0;
+	if ((text = slurp(args, args->epochs, EPOCHS_BYTES_MAX, &n)) == NULL)
+		return -1;
+	if (epochs_pin(&epochs, key) != 0)
+		complain(args, args->epochs, "out of memory");
+	else if (epochs_follow(&epochs, text, n, &why) != 0)
+		complain(args, args->epochs, why);
+	else
+		status = 0;
+	if (status == 0 && proof_checkpoint(proof, len, &at) == 0)
+		*key = *epochs_key(&epochs, at.size);
+	epochs_free(&epochs);
+	free(text);
+	return status;
+}
+
+static int
+check(const struct args *args, struct note_key *key,
     const uint8_t leaf[TREE_HASH_LEN], bool given)
 {
 	struct checkpoint checkpoint = { .size = 0 };
@@ -139,6 +171,10 @@ check(const struct args *args, const struct note_key *key,
 
 	if ((text = slurp(args, args->proof, PROOF_TEXT_MAX, &len)) == NULL)
 		return USAGE_OR_IO;
+	if (later_key(args, text, len, key) != 0) {
+		free(text);
+		return USAGE_OR_IO;
+	}
 	status = proof_check(text, len, leaf, key, &index, &checkpoint, &why);
 	free(text);
 	if (status == 0) {
@@ -163,6 +199,7 @@ parse(int argc, char **argv, struct args *args)
 {
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
+		{ "epochs", required_argument, NULL, 'e' },
 		{ "leaf", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
@@ -174,6 +211,9 @@ parse(int argc, char **argv, struct args *args)
 		switch (c) {
 		case 'k':
 			args->key = optarg;
+			break;
+		case 'e':
+			args->epochs = optarg;
 			break;
 		case 'l':
 			args->leaf = optarg;

@@ -72,6 +72,7 @@ keys_load(struct load *load, const struct verify_options *options,
 
 	if (options->key == NULL)
 		return 0;
+	epochs_free(&load->epochs);
 	if (epochs_pin(&load->epochs, options->key) != 0)
 		return -1;
 	text = evidence_read(load->dirfd, path_of(load), EPOCHS_BYTES_MAX, &len);
@@ -82,6 +83,23 @@ keys_load(struct load *load, const struct verify_options *options,
 		status = add_seals(load, text, len);
 	free(text);
 	check_pinned(load, options, result);
+	return status;
+}
+
+int
+keys_follow(struct load *load)
+{
+	struct note_key origin = load->epochs.epoch[0].key;
+	const char *why = "";
+	size_t len = 0;
+	char *text = evidence_read(load->dirfd, path_of(load), EPOCHS_BYTES_MAX,
+	    &len);
+	int status = -1;
+
+	epochs_free(&load->epochs);
+	if (epochs_pin(&load->epochs, &origin) == 0 && text != NULL)
+		status = epochs_follow(&load->epochs, text, len, &why);
+	free(text);
 	return status;
 }
 
@@ -127,7 +145,11 @@ keys_judge(struct pass *pass)
 
 		if (index >= r->sealed || brings_in(epochs, index))
 			continue;
-		f = verify_find(r, VERIFY_GAP, "key", "a key record with which "
+		/* Its entry is written after the checkpoint that ends with it. */
+		f = index + 1 == r->sealed ? verify_find(r,
+		    VERIFY_NOT_ESTABLISHED, "key", "a key record at the end, with "
+		    "which no epoch begins yet") :
+		    verify_find(r, VERIFY_GAP, "key", "a key record with which "
 		    "no epoch begins: the one before it was not sealed there");
 		f->has_index = true;
 		f->index = index;

@@ -13,6 +13,9 @@
 int keys_load(struct load *load, const struct verify_options *options,
     struct verify_result *result);
 
+/* Read the file once more: there may be new epochs.  0, or -1. */
+int keys_follow(struct load *load);
+
 /* Are the `key` records those that the epochs begin with, and no others? */
 void keys_judge(struct pass *pass);
 

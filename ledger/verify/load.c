@@ -68,6 +68,11 @@ load_latest(struct load *load, const char *path,
 		return 0;
 	}
 	seal_read(&load->latest, text, load->note_len, &load->epochs, load->origin);
+	/* A new key may have come between the two files. */
+	if (load->latest.state == SEAL_UNPINNED && load->kind == VERIFY_LEDGER &&
+	    load->epochs.count > 0 && keys_follow(load) == 0)
+		seal_read(&load->latest, text, load->note_len, &load->epochs,
+		    load->origin);
 	switch (load->latest.state) {
 	case SEAL_GOOD:
 		break;
