@@ -125,6 +125,12 @@ ledger_open(const struct ledger_options *options, char *err, size_t err_len)
 }
 
 int
+ledger_rotate(struct ledger *ledger, unsigned timeout_ms)
+{
+	return -1;
+}
+
+int
 ledger_close(struct ledger *ledger)
 {
 	return 0;
