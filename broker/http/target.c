@@ -181,6 +181,16 @@ target_from_authority(struct slice authority, uint16_t default_port,
 	return authority.p[0] == '[' ? set_ipv6(host, out) : set_name(host, out);
 }
 
+const char *
+target_from_host(struct slice host, uint16_t port, struct target *out)
+{
+	*out = (struct target){ .https = port == 443, .port = port };
+	if (host.n == 0)
+		return "no host";
+	return memchr(host.p, ':', host.n) != NULL ? set_ipv6(host, out) :
+	    set_name(host, out);
+}
+
 /* --- the path ---------------------------------------------------------- */
 
 static unsigned char
@@ -466,9 +476,15 @@ size_t
 target_host_field(const struct target *target, char *buf, size_t cap)
 {
 	bool v6 = strchr(target->host, ':') != NULL;
+	bool usual = target->port == (target->https ? 443 : 80);
 	const char *open = v6 ? "[" : "", *close = v6 ? "]" : "";
+	size_t n = strlen(target->host);
 
-	if (target->port == (target->https ? 443 : 80))
+	if (usual && !v6 && n < cap) {	/* nearly always */
+		memcpy(buf, target->host, n + 1);
+		return n;
+	}
+	if (usual)
 		return fits(snprintf(buf, cap, "%s%s%s", open, target->host,
 		    close), cap);
 	return fits(snprintf(buf, cap, "%s%s%s:%u", open, target->host, close,

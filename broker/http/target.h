@@ -47,6 +47,9 @@ const char *target_from_absolute(struct slice uri, char *buf, size_t cap,
     struct target *out);
 const char *target_from_authority(struct slice authority, uint16_t default_port,
     struct target *out);	/* CONNECT and Host: no path; https where default_port is 443 */
+/* A bare host, IPv6 without brackets; the same but for that. */
+const char *target_from_host(struct slice host, uint16_t port,
+    struct target *out);
 /* "/path?query"; the rest of out stays. */
 const char *target_set_path(struct target *out, struct slice origin_form,
     char *buf, size_t cap);

@@ -160,8 +160,7 @@ route_reverse(struct conn *conn)
 	struct exchange *exchange = conn->exchange;
 	struct target *target = &exchange->target;
 	struct slice id, rest;
-	char host[TARGET_HOST_MAX + 2];
-	const char *rule, *name;
+	const char *rule;
 	size_t cap;
 	char *text;
 
@@ -176,9 +175,8 @@ route_reverse(struct conn *conn)
 	}
 	if (rest.n == 0 || rest.p[0] != '/')
 		rest = SLICE("/");
-	name = exchange->only->hosts[0];
-	snprintf(host, sizeof(host), strchr(name, ':') ? "[%s]" : "%s", name);
-	rule = target_from_authority(slice_of(host), exchange->only->port, target);
+	rule = target_from_host(slice_of(exchange->only->hosts[0]),
+	    exchange->only->port, target);
 	target->https = exchange->only->https;
 	if (rule == NULL && (text = target_space(exchange, &cap)) != NULL)
 		rule = target_set_path(target, rest, text, cap);

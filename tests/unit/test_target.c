@@ -217,6 +217,16 @@ test_authority(void **state)
 	target_url(&t, false, buf, sizeof(buf));
 	assert_string_equal(buf, "https://[2001:db8::2]:8443");
 
+	assert_null(target_from_host(SLICE("2001:DB8::2"), 443, &t));
+	assert_true(t.https && t.is_address && t.port == 443);
+	assert_string_equal(t.host, "2001:db8::2");
+	assert_null(target_from_host(SLICE("A.example"), 80, &t));
+	assert_false(t.https);
+	assert_string_equal(t.host, "a.example");
+	assert_non_null(target_from_host(SLICE(""), 80, &t));
+	assert_non_null(target_from_host(SLICE("[2001:db8::2]"), 80, &t));
+	assert_non_null(target_from_host(SLICE("a.example:80"), 80, &t));
+
 	assert_null(target_from_authority(SLICE("[2001:db8::2]"), 80, &t));
 	assert_false(t.https);
 	target_host_field(&t, buf, sizeof(buf));
