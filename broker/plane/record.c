@@ -45,8 +45,7 @@ park(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
 	return 0;
 }
 
-/* Records go to the recorder some at a time, at the latest when the turn ends:
- * each hand-over may cost a system call and a change of process. */
+/* Records go into the ring some at a time, at the latest when the turn ends. */
 static int
 submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
     struct run *settles)
@@ -54,16 +53,32 @@ submit(struct worker *worker, const struct ledger_record *record, uint64_t ticke
 	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX ||
 	    park(worker, record, ticket, settles) != 0)
 		return -1;
+	worker->queued = true;
+	worker->awaited |= ticket != LEDGER_NO_RECEIPT;
 	if (worker->n_backlog >= HAND_OVER_AT)
 		record_retry(worker);
 	return 0;
 }
 
+/* Its record is on its way. */
 static void
-settle(struct run *run)
+settle(struct backlog *entry)
 {
-	gate_outcome_done(run);
-	run_unref(run);
+	if (entry->settles != NULL)
+		gate_outcome_done(entry->settles);
+	run_unref(entry->settles);
+	free(entry);
+}
+
+static void
+settle_handed(struct worker *worker)
+{
+	struct backlog *entry;
+
+	while ((entry = worker->handed) != NULL) {
+		worker->handed = entry->next;
+		settle(entry);
+	}
 }
 
 void
@@ -77,9 +92,37 @@ record_retry(struct worker *worker)
 			return;
 		worker->backlog = entry->next;
 		worker->n_backlog--;
-		settle(entry->settles);
-		free(entry);
+		entry->next = worker->handed;
+		worker->handed = entry;
 	}
+}
+
+static void
+wake_recorder(struct worker *worker)
+{
+	ledger_flush(worker->port);
+	settle_handed(worker);
+	timer_stop(&worker->outcomes);
+	worker->queued = worker->awaited = false;
+}
+
+/*
+ * Waking the recorder costs a change of process and a commit, and a decision
+ * that comes during that commit waits for its end.  So it is woken at the end of
+ * a turn, and for outcomes alone, which nobody waits for, a moment later: mostly
+ * the next decision takes them along.  They lie in the ring meanwhile, where the
+ * recorder finds them even if this process is gone.
+ */
+void
+record_hand_over(struct worker *worker, bool now)
+{
+	record_retry(worker);
+	if (!worker->queued)
+		return;
+	if (now || worker->awaited || worker->backlog != NULL)
+		wake_recorder(worker);
+	else if (!timer_armed(&worker->outcomes))
+		worker_limit(worker, &worker->outcomes, TIME_OUTCOME);
 }
 
 void
@@ -89,10 +132,10 @@ record_forget(struct worker *worker)
 
 	while ((entry = worker->backlog) != NULL) {
 		worker->backlog = entry->next;
-		settle(entry->settles);
-		free(entry);
+		settle(entry);
 	}
 	worker->n_backlog = 0;
+	settle_handed(worker);
 }
 
 /* The digest of the rules that decided, or of those now in force. */

@@ -15,6 +15,7 @@
 #define PAUSE_MS 50
 #define WALL_MS 500
 #define POOL_MS 60000		/* servers close idle connections after about as long */
+#define OUTCOME_MS 5		/* until outcomes alone wake the recorder */
 #define RETRY_MS 2		/* the ledger's ring was full */
 
 /* --- inbox ------------------------------------------------------------ */
@@ -222,6 +223,13 @@ on_wall(struct timer *timer)
 		worker_limit(worker, timer, TIME_WALL);
 }
 
+static void
+on_outcomes_due(struct timer *timer)
+{
+	record_hand_over((struct worker *)((char *)timer -
+	    offsetof(struct worker, outcomes)), true);
+}
+
 /* Another worker may have told them already. */
 static void
 on_flood_counted(struct timer *timer)
@@ -298,9 +306,7 @@ turn(struct worker *worker)
 	if (atomic_load(&worker->plane->stopping))
 		stop_accepting(worker);
 	run_again(worker);
-	record_retry(worker);
-	/* One wake-up of the recorder for all that this turn queued. */
-	ledger_flush(worker->port);
+	record_hand_over(worker, false);
 	conn_free_dead(worker);
 	upstream_free_dead(worker);
 }
@@ -318,8 +324,7 @@ work(void *arg)
 		conn_reset(worker->conns);
 	run_again(worker);
 	record_counted(worker, true);
-	record_retry(worker);
-	ledger_flush(worker->port);
+	record_hand_over(worker, true);
 	return NULL;
 }
 
@@ -355,6 +360,8 @@ init_limits(struct worker *worker, const struct conf *conf)
 	worker->wall.fire = on_wall;
 	timer_queue_init(&worker->limits[TIME_FLOOD], FLOOD_MS);
 	worker->flood.fire = on_flood_counted;
+	timer_queue_init(&worker->limits[TIME_OUTCOME], OUTCOME_MS);
+	worker->outcomes.fire = on_outcomes_due;
 }
 
 int

@@ -38,6 +38,7 @@ enum time_limit {
 	TIME_LINGER,		/* a client to read our last words */
 	TIME_FLOOD,		/* counted refusals, before they are told */
 	TIME_WALL,		/* between two looks at runs whose time is limited */
+	TIME_OUTCOME,		/* records that nobody waits for, before the recorder is woken for them */
 	TIME_PAUSE,		/* no accepting: there are no descriptors */
 	TIME_LIMITS
 };
@@ -87,6 +88,7 @@ struct worker {
 	int spare_fd;			/* given up to take and refuse a connection at EMFILE */
 	struct timer wall;		/* armed: a run with a time limit has been let in */
 	struct timer flood;		/* armed: refusals were counted */
+	struct timer outcomes;		/* armed: records lie in the ring, and nobody waits for them */
 	struct timer pause;		/* armed: the listener is not watched */
 	struct source listener, inbox, receipts;
 	pthread_mutex_t inbox_lock;
@@ -102,6 +104,8 @@ struct worker {
 	uint64_t next_ticket;
 	struct backlog *backlog, *backlog_last;
 	unsigned n_backlog;
+	struct backlog *handed;		/* in the ring; to be settled when the recorder was woken */
+	bool queued, awaited;		/* since then: anything, and for somebody who waits */
 	struct exchange *waiting, *waiting_last;	/* for a receipt, in order */
 	unsigned n_asked;		/* exchanges that the decider has */
 
