@@ -213,12 +213,6 @@ void gate_text_copy(char *out, size_t cap, const char *text);
 void gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy);
 
-/* Every version that is not revoked, during the call; false where some could
- * not be had. */
-typedef void gate_version_each(void *arg, const char *name, uint32_t version,
-    struct slice secret);
-bool gate_each_version(struct gate *gate, gate_version_each *each, void *arg);
-
 /*
  * seal_scan.c.  Look in the run's records, up to the one with index last, for
  * every secret of the vault in all its encodings; write the tags with which an

@@ -5,6 +5,7 @@
  */
 #include "gate/impl.h"
 #include "gate/run.h"
+#include "gate/versions.h"
 #include "ledger/json_out.h"
 #include "ledger/scan/scan.h"
 #include "private_file.h"
@@ -35,8 +36,9 @@ note(struct seal *seal, const char *why)
 }
 
 static void
-take(void *arg, const char *name, uint32_t version, struct slice secret)
+take(void *arg, const char *name, uint32_t version, struct secret *given)
 {
+	struct slice secret = secret_bytes(given);
 	struct seal *seal = arg;
 	const uint8_t *bytes = (const uint8_t *)secret.p;
 
@@ -137,7 +139,7 @@ gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
 	if (seal->scanner == NULL || seal->tags == NULL)
 		goto out;
 	scanner_set_secrets_only(seal->scanner);
-	if (!gate_each_version(gate, take, seal))
+	if (!versions_each(gate->vault, take, seal))
 		note(seal, "not every secret could be had from the store");
 	write_tags(gate, run, seal);
 	if (scanner_scan_records(seal->scanner, gate->ledger_dir, run->receipt.index,

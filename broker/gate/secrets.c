@@ -1,6 +1,7 @@
 #include "gate/secrets.h"
 
 #include "gate/impl.h"
+#include "gate/versions.h"
 #include "plane/redact.h"
 
 #include <errno.h>
@@ -21,6 +22,21 @@ secrets_init(struct secrets *secrets)
 	return pthread_rwlock_init(&secrets->lock, NULL) == 0 ? 0 : -1;
 }
 
+/* Those that the sieve looks for. */
+struct known {
+	struct secret **all;
+	size_t n, cap;
+	bool failed;
+};
+
+static void
+known_free(struct secret **all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		secret_unref(all[i]);
+	free(all);
+}
+
 static void
 held_free(struct held *held, size_t n)
 {
@@ -35,6 +51,7 @@ void
 secrets_clear(struct secrets *secrets)
 {
 	sieve_free(secrets->sieve);
+	known_free(secrets->known, secrets->n_known);
 	held_free(secrets->held, secrets->n);
 	rules_unref(secrets->rules);
 	pthread_rwlock_destroy(&secrets->lock);
@@ -117,17 +134,50 @@ fetch_all(struct held *held, size_t *n, struct vault *vault)
 	return 0;
 }
 
-static struct sieve *
-sieve_over(const struct held *held, size_t n)
+static void
+know(struct known *known, struct secret *secret)
 {
-	struct slice *needles = calloc(n + 1, sizeof(*needles));
+	size_t cap = known->cap == 0 ? 64 : 2 * known->cap;
+	struct secret **grown;
+
+	if (known->n == known->cap) {
+		grown = reallocarray(known->all, cap, sizeof(*grown));
+		if (grown == NULL) {
+			known->failed = true;
+			return;
+		}
+		known->all = grown;
+		known->cap = cap;
+	}
+	known->all[known->n++] = secret_ref(secret);
+}
+
+static void
+know_version(void *arg, const char *name, uint32_t version,
+    struct secret *secret)
+{
+	know(arg, secret);
+}
+
+/* What bindings use is known even where the vault cannot list now. */
+static struct sieve *
+sieve_over(struct vault *vault, const struct held *held, size_t n,
+    struct known *known)
+{
+	struct slice *needles;
 	struct sieve *sieve;
 
-	if (needles == NULL)
+	if (!versions_each(vault, know_version, known))
+		for (size_t i = 0; i < n; i++)
+			know(known, held[i].secret);
+	needles = calloc(known->n + 1, sizeof(*needles));
+	if (needles == NULL || known->failed) {
+		free(needles);
 		return NULL;
-	for (size_t i = 0; i < n; i++)
-		needles[i] = secret_bytes(held[i].secret);
-	sieve = sieve_new(needles, n);
+	}
+	for (size_t i = 0; i < known->n; i++)
+		needles[i] = secret_bytes(known->all[i]);
+	sieve = sieve_new(needles, known->n);
 	free(needles);
 	return sieve;
 }
@@ -137,6 +187,7 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
     struct rules *rules)
 {
 	const struct bindings *bindings = rules_bindings(rules);
+	struct known known = { .n = 0 };
 	struct secrets old;
 	struct sieve *sieve = NULL;
 	struct held *held;
@@ -146,9 +197,11 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	if (held != NULL) {
 		n = pairs(bindings, held);
 		if (fetch_all(held, &n, vault) == 0)
-			sieve = sieve_over(held, n);
+			sieve = sieve_over(vault, held, n, &known);
 		if (sieve == NULL) {
 			held_free(held, n);
+			known_free(known.all, known.n);
+			known = (struct known){ .n = 0 };
 			held = NULL;
 			n = 0;
 		}
@@ -158,14 +211,19 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	old.held = secrets->held;
 	old.n = secrets->n;
 	old.sieve = secrets->sieve;
+	old.known = secrets->known;
+	old.n_known = secrets->n_known;
 	old.rules = secrets->rules;
 	secrets->held = held;
 	secrets->n = n;
 	secrets->sieve = sieve;
+	secrets->known = known.all;
+	secrets->n_known = known.n;
 	secrets->rules = rules_ref(rules);
 	pthread_rwlock_unlock(&secrets->lock);
 
 	sieve_free(old.sieve);
+	known_free(old.known, old.n_known);
 	held_free(old.held, old.n);
 	rules_unref(old.rules);
 	return held != NULL ? 0 : -1;

@@ -1,6 +1,8 @@
 /*
  * The secrets that bindings name, as the next request uses them: newest active
- * version with its redaction needles, and one sieve over all of them.
+ * version with its redaction needles.  And one sieve over every secret of the
+ * vault, bound or not, in all its active versions, as far as the vault gave them:
+ * what no agent should send.
  *
  * A snapshot is immutable and is replaced as a whole when a secret changes or
  * rules are loaded; a request keeps the references that it took.
@@ -21,7 +23,9 @@ struct secrets {
 	struct rules *rules;	/* referenced: held[] points into their bindings */
 	struct held *held;	/* sorted by secret and Basic user */
 	size_t n;
-	struct sieve *sieve;	/* over held[].secret, same index */
+	struct secret **known;	/* referenced */
+	size_t n_known;
+	struct sieve *sieve;	/* over known */
 };
 
 int secrets_init(struct secrets *secrets);
@@ -40,7 +44,7 @@ enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
     const struct binding *binding, struct secret **secret,
     struct redact_needles **needles, uint32_t *version);
 
-/* The sieve over all of them, held still until secrets_let_go; may be NULL. */
+/* The sieve, held still until secrets_let_go; may be NULL. */
 const struct sieve *secrets_hold(struct secrets *secrets);
 void secrets_let_go(struct secrets *secrets);
 

@@ -140,6 +140,38 @@ test_raw_secret(void **state)
 	end(&s);
 }
 
+/* No binding uses it any more, or ever did: it is a secret all the same, until it
+ * is revoked. */
+static void
+test_raw_secret_unused(void **state)
+{
+	static const char newer[] = "ghp_AnotherS3cretOfTheFirstKind9876543210";
+	struct scene s;
+	uint32_t version;
+
+	begin(&s, DATA(""));
+	ask(&s, "GET", "https://evil.example.net/", "X: a" REAL_SHORT "z\r\n");
+	refused(403, "credential/raw-secret");
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "one", newer, strlen(newer),
+	    true, &version, &why), 0);
+	ask(&s, "GET", "https://evil.example.net/", bearer(REAL_ONE));
+	refused(403, "credential/raw-secret");
+	ask(&s, "GET", "https://api.example.com/", bearer(REAL_ONE));
+	refused(403, "credential/raw-secret");
+	ask(&s, "GET", "https://api.example.com/", bearer(newer));
+	refused(403, "credential/raw-secret");
+	assert_int_equal(gate_secret_revoke(s.gate, &fake_port, "one", 1, &why), 0);
+	ask(&s, "GET", "https://api.example.com/", bearer(REAL_ONE));
+	allowed(NULL);
+	ask(&s, "GET", "https://api.example.com/", bearer(newer));
+	refused(403, "credential/raw-secret");
+	assert_int_equal(gate_secret_revoke(s.gate, &fake_port, "short", 0, &why), 0);
+	ask(&s, "GET", "https://evil.example.net/", "X: a" REAL_SHORT "z\r\n");
+	allowed(NULL);
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
 static void
 test_run_token_outside(void **state)
 {
@@ -395,6 +427,7 @@ main(void)
 		cmocka_unit_test(test_own_token_left_alone),
 		cmocka_unit_test(test_misplaced),
 		cmocka_unit_test(test_raw_secret),
+		cmocka_unit_test(test_raw_secret_unused),
 		cmocka_unit_test(test_run_token_outside),
 		cmocka_unit_test(test_rotate_and_revoke),
 		cmocka_unit_test(test_reload),

@@ -1,0 +1,16 @@
+/* Every version of every secret that is not revoked: an old one, and one without a
+ * binding, is a secret too. */
+#ifndef BROKER_GATE_VERSIONS_H
+#define BROKER_GATE_VERSIONS_H
+
+#include "vault/vault.h"
+
+/*
+ * Each once, during the call; who keeps the secret references it.  False where
+ * the vault did not give them all: what was revoked meanwhile is not missed.
+ */
+typedef void versions_each_one(void *arg, const char *name, uint32_t version,
+    struct secret *secret);
+bool versions_each(struct vault *vault, versions_each_one *each, void *arg);
+
+#endif
