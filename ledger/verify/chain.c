@@ -23,12 +23,8 @@ chain_init(struct chain *chain, bool part)
 	memset(chain, 0, sizeof(*chain));
 	chain->part = part;
 	chain->end = UINT64_MAX;
-	chain->stream = calloc(CHAIN_STREAMS_MAX, sizeof(*chain->stream));
 	chain->table = calloc(TABLE, sizeof(*chain->table));
-	if (chain->stream != NULL && chain->table != NULL)
-		return 0;
-	chain_free(chain);
-	return -1;
+	return chain->table != NULL ? 0 : -1;
 }
 
 void
@@ -114,23 +110,41 @@ chain_find(struct chain *chain, struct record_slice name)
 	return chain->table[at] == 0 ? NULL : &chain->stream[chain->table[at] - 1];
 }
 
+/* One more; the array doubles.  NULL: too many, or memory lacks. */
+static struct chain_stream *
+add_stream(struct chain *chain, struct record_slice name)
+{
+	const unsigned count = chain->count;
+	struct chain_stream *more, *stream;
+
+	if (count == CHAIN_STREAMS_MAX)
+		return NULL;
+	if ((count & (count + 1)) == 0) {
+		more = realloc(chain->stream, (2 * (size_t)count + 2) * sizeof(*more));
+		if (more == NULL)
+			return NULL;
+		chain->stream = more;
+	}
+	stream = &chain->stream[chain->count++];
+	memset(stream, 0, sizeof(*stream));
+	memcpy(stream->name, name.ptr, name.len);
+	stream->name_len = name.len;
+	return stream;
+}
+
 /* The stream of that name, made where there is none; NULL: too many. */
 static struct chain_stream *
 stream_of(struct chain *chain, struct record_slice name)
 {
-	struct chain_stream *stream;
 	uint32_t at;
 
 	if (chain->count > 0 && named(&chain->stream[chain->recent], name))
 		return &chain->stream[chain->recent];
 	at = place_of(chain, name);
 	if (chain->table[at] == 0) {
-		if (chain->count == CHAIN_STREAMS_MAX)
+		if (add_stream(chain, name) == NULL)
 			return NULL;
-		stream = &chain->stream[chain->count++];
 		chain->table[at] = (uint16_t)chain->count;
-		memcpy(stream->name, name.ptr, name.len);
-		stream->name_len = name.len;
 	}
 	chain->recent = chain->table[at] - 1u;
 	return &chain->stream[chain->recent];

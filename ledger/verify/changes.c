@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "ledger/verify/beside.h"
 #include "ledger/verify/locate.h"
 #include "ledger/verify/pass.h"
 #include "ledger/verify/since.h"
@@ -116,11 +117,44 @@ changes_between(const struct pass *pass, uint64_t *good, uint64_t *bad)
 	    (pass->load->kind == VERIFY_BUNDLE && size != sealed);
 }
 
-/* By the leaves where there are good ones, or by the chain. */
+/* By a bundle's leaves. */
+static int
+name_by_leaves(struct pass *pass)
+{
+	struct locate locate = { .load = pass->load, .result = pass->result,
+	    .leaf = (const uint8_t (*)[TREE_HASH_LEN])pass->load->leaf,
+	    .leaves = pass->load->leaves, .first = pass->load->frontier.size,
+	    .end = UINT64_MAX };
+	int status = locate_begin(&locate);
+
+	/* where the files cannot be read, the first pass has said so */
+	if (status == 0 && pass_again(pass->load, locate_batch_cb, &locate) == 0)
+		locate_end(&locate);
+	locate_free(&locate);
+	return status;
+}
+
+/* By the leaves beside a ledger's records, for as much as they give a signed
+ * root; false where they give none. */
+static bool
+name_by_hashes(struct pass *pass, uint64_t bad)
+{
+	const struct load *load = pass->load;
+	const struct seal *latest = &load->latest;
+	uint64_t size = 0;
+
+	if (latest->state >= SEAL_UNPINNED &&
+	    beside_gives(load, latest->at.size, latest->at.root))
+		size = latest->at.size;
+	else if (bad != UINT64_MAX && beside_gives(load, bad, root_at(load, bad)))
+		size = bad;
+	return size > 0 && beside_name(load, size, pass->result) == 0;
+}
+
+/* By leaves where there are good ones, or by the chain. */
 int
 changes_name(struct pass *pass, uint64_t good, uint64_t bad)
 {
-	struct locate locate;
 	struct supposed supposed = { .load = pass->load,
 	    .size = bad != UINT64_MAX ? bad : pass->load->latest.at.size,
 	    .root = root_at(pass->load, bad) };
@@ -130,15 +164,13 @@ changes_name(struct pass *pass, uint64_t good, uint64_t bad)
 
 	if (rechain(pass) != 0)
 		return -1;
-	if (pass->load->leaf != NULL) {
-		locate_init(&locate, pass->load, pass->result);
-		/* where the files cannot be read, the first pass has said so */
-		if (pass_again(pass->load, locate_batch_cb, &locate) == 0)
-			locate_end(&locate);
-	} else if (bad != UINT64_MAX || pass->chain.events > 0) {
+	if (pass->load->leaf != NULL)
+		return name_by_leaves(pass);
+	if (name_by_hashes(pass, bad))
+		return 0;
+	if (bad != UINT64_MAX || pass->chain.events > 0)
 		locate_by_chain(&suspects);
-	} else {
+	else
 		locate_flaws(&pass->chain, pass->load, pass->result);
-	}
 	return 0;
 }

@@ -5,7 +5,9 @@
 
 #include "ledger/verify/links.h"
 
-#define SETS 16384
+#define SETS_MAX 16384
+#define SETS_MIN 16
+#define LINE_USUAL 1024	/* bytes of records for each set */
 #define WAYS 4
 
 enum kind {
@@ -39,7 +41,8 @@ struct links {
 	const struct load *load;
 	const char *only;
 	struct set *set;
-	struct loose loose[LINKS_LOOSE_MAX];
+	unsigned sets;		/* a power of two */
+	struct loose *loose;
 	unsigned count;
 	uint64_t more;		/* not kept */
 	bool marked[65536];	/* first bytes of the leaves looked for */
@@ -50,20 +53,27 @@ links_new(const struct load *load, const char *only)
 {
 	struct links *links = calloc(1, sizeof(*links));
 
-	if (links == NULL || (links->set = calloc(SETS, sizeof(*links->set))) == NULL) {
-		links_free(links);
+	if (links == NULL)
 		return NULL;
-	}
 	links->load = load;
 	links->only = only;
-	return links;
+	for (links->sets = SETS_MIN; links->sets < SETS_MAX &&
+	    links->sets < load->bytes / LINE_USUAL; links->sets *= 2)
+		;
+	links->set = calloc(links->sets, sizeof(*links->set));
+	if (links->set != NULL)
+		return links;
+	links_free(links);
+	return NULL;
 }
 
 void
 links_free(struct links *links)
 {
-	if (links != NULL)
-		free(links->set);
+	if (links == NULL)
+		return;
+	free(links->set);
+	free(links->loose);
 	free(links);
 }
 
@@ -107,7 +117,7 @@ admitted_by(enum kind kind)
 static struct set *
 set_of(const struct links *links, const uint8_t leaf[TREE_HASH_LEN])
 {
-	return &links->set[(leaf[0] << 8 | leaf[1]) % SETS];
+	return &links->set[(leaf[0] << 8 | leaf[1]) % links->sets];
 }
 
 /* In place of the one that was used longest ago. */
@@ -170,6 +180,22 @@ decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN])
 	return true;
 }
 
+/* For one more; the array doubles. */
+static bool
+room(struct links *links)
+{
+	const size_t count = links->count;
+	struct loose *more;
+
+	if ((count & (count + 1)) != 0)
+		return true;
+	more = realloc(links->loose, (2 * count + 2) * sizeof(*more));
+	if (more == NULL)
+		return false;
+	links->loose = more;
+	return true;
+}
+
 static void
 note(struct links *links, const struct walk_batch *batch, unsigned i,
     enum kind kind, const uint8_t parent[TREE_HASH_LEN], const char *why)
@@ -177,7 +203,7 @@ note(struct links *links, const struct walk_batch *batch, unsigned i,
 	const struct record_line *r = &batch->lines[i].record;
 	struct loose *l;
 
-	if (links->count == LINKS_LOOSE_MAX) {
+	if (links->count == LINKS_LOOSE_MAX || !room(links)) {
 		links->more++;
 		return;
 	}

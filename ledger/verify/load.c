@@ -194,7 +194,8 @@ load_ledger(struct load *load, uint64_t from, struct verify_result *result,
 {
 	/* the checkpoint first: what is appended meanwhile lies behind it */
 	if (load_latest(load, "checkpoint", result) != 0 ||
-	    seals_load_log(&load->seals, load->dirfd, from, &load->epochs, result) != 0 ||
+	    seals_load_log(&load->seals, load->dirfd, from, &load->epochs, &load->latest,
+	    load->note, load->note_len, result) != 0 ||
 	    evidence_walk(load->dirfd, segment_visit, load) != 0) {
 		snprintf(err, err_len, "cannot list the ledger: %s", load_reason());
 		return -1;

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/verify/locate.h"
@@ -8,24 +9,67 @@
 
 /* ---- by leaves ---- */
 
-void
-locate_init(struct locate *locate, const struct load *load,
-    struct verify_result *result)
+static uint64_t
+slot_of(const struct locate *l, const uint8_t leaf[TREE_HASH_LEN])
 {
-	memset(locate, 0, sizeof(*locate));
-	locate->load = load;
-	locate->result = result;
+	uint64_t h;
+
+	memcpy(&h, leaf, sizeof(h));	/* a hash already */
+	return h & l->mask;
+}
+
+int
+locate_begin(struct locate *l)
+{
+	uint64_t i, at, size = 64;
+
+	l->at = l->pending = 0;
+	while (size < 2 * l->leaves)
+		size *= 2;
+	l->mask = size - 1;
+	if (l->leaves >= UINT32_MAX ||
+	    (l->table = calloc(size, sizeof(*l->table))) == NULL)
+		return -1;
+	for (i = 0; i < l->leaves; i++) {
+		for (at = slot_of(l, l->leaf[i]); l->table[at] != 0; at = (at + 1) & l->mask)
+			;
+		l->table[at] = (uint32_t)(i + 1);
+	}
+	return 0;
+}
+
+void
+locate_free(struct locate *l)
+{
+	free(l->table);
+	l->table = NULL;
+}
+
+/* How far behind `at` the leaf stands, if within the window; or the window. */
+static uint64_t
+ahead(const struct locate *l, const uint8_t leaf[TREE_HASH_LEN], uint64_t window)
+{
+	uint64_t slot, i;
+
+	for (slot = slot_of(l, leaf); l->table[slot] != 0; slot = (slot + 1) & l->mask) {
+		i = l->table[slot] - 1;
+		if (i >= l->at && i - l->at < window &&
+		    memcmp(l->leaf[i], leaf, TREE_HASH_LEN) == 0)
+			return i - l->at;
+	}
+	return window;
 }
 
 /* Where the line stands and what it calls itself, as far as it can be read. */
 static void
-describe(struct verify_finding *f, const struct load *load,
+describe(struct verify_finding *f, const struct locate *l,
     const struct walk_batch *batch, unsigned i)
 {
 	const struct walk_line *line = &batch->lines[i];
 
 	f->line = batch->line + i;
-	snprintf(f->file, sizeof(f->file), "%s", load->segment[batch->segment].path);
+	snprintf(f->file, sizeof(f->file), "%s",
+	    l->load->segment[l->segment + batch->segment].path);
 	if (line->rule != NULL)
 		return;
 	snprintf(f->stream, sizeof(f->stream), "%.*s",
@@ -43,11 +87,16 @@ describe(struct verify_finding *f, const struct load *load,
 static void
 difference(struct locate *l, uint64_t count)
 {
-	const uint64_t index = l->load->frontier.size + l->at;
-	struct verify_finding *f, place = l->first;
+	const uint64_t index = l->first + l->at;
+	const struct verify_finding *place = &l->place;
+	struct verify_finding *f;
 
-	if (l->pending == 0 && count == 0)
+	if (index < l->end && count > l->end - index)
+		count = l->end - index;
+	if (index >= l->end || (l->pending == 0 && count == 0)) {
+		l->pending = 0;
 		return;
+	}
 	if (l->pending == 0)
 		f = verify_find(l->result, VERIFY_GAP, "missing",
 		    "%" PRIu64 " signed record%s not there", count,
@@ -66,12 +115,12 @@ difference(struct locate *l, uint64_t count)
 		    "%u line%s where the signed tree has %" PRIu64 " record%s",
 		    l->pending, l->pending == 1 ? "" : "s", count, count == 1 ? "" : "s");
 	if (l->pending > 0) {
-		memcpy(f->file, place.file, sizeof(f->file));
-		memcpy(f->stream, place.stream, sizeof(f->stream));
-		memcpy(f->type, place.type, sizeof(f->type));
-		f->line = place.line;
-		f->seq = place.seq;
-		f->has_seq = place.has_seq;
+		memcpy(f->file, place->file, sizeof(f->file));
+		memcpy(f->stream, place->stream, sizeof(f->stream));
+		memcpy(f->type, place->type, sizeof(f->type));
+		f->line = place->line;
+		f->seq = place->seq;
+		f->has_seq = place->has_seq;
 	}
 	f->has_index = true;
 	f->index = index;
@@ -82,24 +131,20 @@ difference(struct locate *l, uint64_t count)
 void
 locate_batch(struct locate *l, const struct walk_batch *batch)
 {
-	const uint64_t all = l->load->leaves;
 	uint64_t k, window;
 	unsigned i;
 
 	for (i = 0; i < batch->count; i++) {
-		window = all - l->at;
+		window = l->leaves - l->at;
 		if (window > WINDOW + l->pending)
 			window = WINDOW + l->pending;
-		for (k = 0; k < window; k++)
-			if (memcmp(l->load->leaf[l->at + k], batch->lines[i].leaf,
-			    TREE_HASH_LEN) == 0)
-				break;
+		k = ahead(l, batch->lines[i].leaf, window);
 		if (k < window) {
 			difference(l, k);
 			l->at += k + 1;
 		} else if (l->pending++ == 0) {
-			memset(&l->first, 0, sizeof(l->first));
-			describe(&l->first, l->load, batch, i);
+			memset(&l->place, 0, sizeof(l->place));
+			describe(&l->place, l, batch, i);
 		}
 	}
 }
@@ -107,7 +152,7 @@ locate_batch(struct locate *l, const struct walk_batch *batch)
 void
 locate_end(struct locate *l)
 {
-	difference(l, l->load->leaves - l->at);
+	difference(l, l->leaves - l->at);
 }
 
 /* ---- by the chain ---- */

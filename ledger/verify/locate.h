@@ -12,15 +12,24 @@
 struct locate {
 	const struct load *load;
 	struct verify_result *result;
+	const uint8_t (*leaf)[TREE_HASH_LEN];
+	uint64_t leaves;
+	uint64_t first;		/* index of the first leaf in the tree */
+	uint64_t end;		/* size of the signed tree: what lies beyond is not told */
+	unsigned segment;	/* of the load, where the lines begin */
+	uint32_t *table;	/* hash table of leaves, number + 1 */
+	uint64_t mask;
 	uint64_t at;		/* next authentic leaf, counted from the first */
 	unsigned pending;	/* lines since then that match none */
-	struct verify_finding first;	/* of these */
+	struct verify_finding place;	/* of the first of these */
 };
 
-void locate_init(struct locate *locate, const struct load *load,
-    struct verify_result *result);
+/* What is named by then may be set before: load, result, leaf, leaves, first,
+ * end, segment.  0, or -1 where memory lacks; free in any case. */
+int locate_begin(struct locate *locate);
 void locate_batch(struct locate *locate, const struct walk_batch *batch);
 void locate_end(struct locate *locate);
+void locate_free(struct locate *locate);
 
 /*
  * By the chain alone, where no leaves are kept: a changed record no longer has

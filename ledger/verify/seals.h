@@ -49,10 +49,13 @@ void seals_sort(struct seals *seals);
 /*
  * The log of all checkpoints below dirfd: sizes must grow, and each be signed;
  * findings for what is not so.  Read in constant memory, and only from about
- * size `from` on.  0, or -1 where memory lacks.
+ * size `from` on.  latest is the checkpoint of the note (len bytes, or NULL)
+ * that stands in a file of its own: there too it need be verified only once.
+ * 0, or -1 where memory lacks.
  */
 int seals_load_log(struct seals *seals, int dirfd, uint64_t from,
-    const struct epochs *epochs, struct verify_result *result);
+    const struct epochs *epochs, const struct seal *latest, const char *note,
+    size_t len, struct verify_result *result);
 
 /* The text of the note of that size and root in the log of all, to be freed;
  * NULL where it is not there. */

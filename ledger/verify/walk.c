@@ -314,7 +314,7 @@ slots_make(struct pool *pool, unsigned count)
 	pool->slot_count = count;
 	for (i = 0; i < count; i++) {
 		pool->slots[i].buf = malloc(BUFFER);
-		pool->slots[i].lines = calloc(WALK_LINES, sizeof(struct walk_line));
+		pool->slots[i].lines = malloc(WALK_LINES * sizeof(struct walk_line));
 		pool->slots[i].hashes = malloc(sizeof(struct hashes));
 		if (pool->slots[i].buf == NULL || pool->slots[i].lines == NULL ||
 		    pool->slots[i].hashes == NULL)

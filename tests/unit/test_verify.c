@@ -51,11 +51,7 @@ setup(void **state)
 	return 0;
 }
 
-/*
- * Every byte is many minutes; by default a part of them, spread over all
- * fields by a step that has no factor in common with a line, and all of them
- * where COUNTERSIGN_LONG is set.
- */
+/* Of a file's bits a part, spread by a step; all where COUNTERSIGN_LONG is set. */
 static size_t
 step(size_t usual)
 {
@@ -176,100 +172,6 @@ without_a_key(void **state)
 	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
 	assert_int_equal(result.verdict, VERIFY_GAP);
 	assert_true(finds("checkpoint"));
-}
-
-/* The index of the line that holds a byte. */
-static uint64_t
-line_at(const char *text, size_t at)
-{
-	uint64_t n = 0;
-	size_t i;
-
-	for (i = 0; i < at; i++)
-		n += text[i] == '\n';
-	return n;
-}
-
-/* How far to go on from a byte, but never beyond the next LF. */
-static size_t
-lf_before(const char *text, size_t at, size_t want)
-{
-	const char *lf = memchr(text + at + 1, '\n', want);
-
-	return lf != NULL ? (size_t)(lf - text) - at : want;
-}
-
-/*
- * Bytes of the bundle's records with one bit changed (of every LF, all eight
- * in turn): a gap, and exactly that one record
- * named.
- */
-static void
-every_flip_in_a_bundle(void **state)
-{
-	char path[128], *text, changed;
-	size_t len, at;
-	unsigned bit, bits;
-	uint64_t line;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/ledger/records.jsonl", bundle);
-	text = read_file(bundle, "ledger/records.jsonl", &len);
-	fd = open(path, O_WRONLY);
-	assert_true(fd >= 0);
-	for (at = 0; at < len; at += text[at] == '\n' || at + 1 == len ? 1 :
-	    lf_before(text, at, step(23))) {
-		line = line_at(text, at);
-		bits = getenv("COUNTERSIGN_LONG") != NULL || text[at] == '\n' ? 8 : 1;
-		for (bit = 0; bit < bits; bit++) {
-			changed = (char)(text[at] ^ 1 << (bits == 1 ? at % 8 : bit));
-			assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
-			if (at + 1 == len) {	/* the last LF: the record is cut */
-				assert_int_equal(verify(bundle), VERIFY_GAP);
-				assert_true(finds("cut") && finds("missing"));
-			} else if (verify(bundle) != VERIFY_GAP || !finds("altered") ||
-			    result.finding_count != 2 || !finds("file_altered") ||
-			    result.finding[1].index != result.first + line ||
-			    result.finding[1].count > (text[at] == '\n' ? 2 : 1) ||
-			    result.finding[1].line != line + 1) {
-				say();
-				fail_msg("byte %zu of line %d, verdict %d", at, (int)line,
-				    (int)result.verdict);
-			}
-			assert_int_equal(result.integrity.verdict, VERIFY_GAP);
-			assert_int_equal(result.completeness.verdict, VERIFY_GAP);
-		}
-		assert_int_equal(pwrite(fd, text + at, 1, (off_t)at), 1);
-	}
-	close(fd);
-	free(text);
-	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
-}
-
-static void
-every_cut_of_a_bundle(void **state)
-{
-	char *text;
-	size_t len, at;
-	uint64_t line;
-
-	text = read_file(bundle, "ledger/records.jsonl", &len);
-	for (at = len - 1; at > 0; at -= at < step(41) ? at : step(41)) {
-		char path[128];
-
-		snprintf(path, sizeof(path), "%s/ledger/records.jsonl", bundle);
-		assert_int_equal(truncate(path, (off_t)at), 0);
-		line = line_at(text, at);
-		if (verify(bundle) != VERIFY_GAP || !finds("missing") ||
-		    result.finding[1].index != result.first + line ||
-		    result.finding[1].count != result.sealed - result.first - line) {
-			say();
-			fail_msg("cut at %zu, line %d", at, (int)line);
-		}
-	}
-	write_file(bundle, "ledger/records.jsonl", text, len);
-	free(text);
-	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
 }
 
 /* Every other file of the bundle, every bit. */
@@ -516,65 +418,6 @@ digest_of_the_default_pack(void **state)
 	close(fd);
 	assert_string_equal(hex, policy_pack_digest(loaded) + strlen("sha256:"));
 	policy_pack_unref(loaded);
-}
-
-/*
- * Without leaves, in a ledger's directory, the chain has to do: every byte,
- * one finding, and the record is named, or for a last record of a stream the
- * range in which it lies.
- */
-static void
-every_flip_in_a_ledger(void **state)
-{
-	char dir[96], path[160], *text, changed;
-	size_t len, at;
-	uint64_t line;
-	int fd;
-
-	snprintf(dir, sizeof(dir), "%s/one", base);
-	maker_save(&good, dir, 0);
-	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
-	text = read_file(dir, "records-00000000000000000000.jsonl", &len);
-	fd = open(path, O_WRONLY);
-	for (at = 0; at + 1 < len; at += lf_before(text, at, step(43))) {
-		line = line_at(text, at);
-		changed = (char)(text[at] ^ 1 << at % 8);
-		assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
-		if (verify(dir) != VERIFY_GAP || result.findings < 1 ||
-		    result.finding[0].index > line ||
-		    result.finding[0].index + result.finding[0].count <= line) {
-			say();
-			fail_msg("byte %zu of line %d", at, (int)line);
-		}
-		if (text[at] != '\n' && line < good.count - 8 && result.finding_count > 1) {
-			say();
-			fail_msg("byte %zu of line %d: more than one", at, (int)line);
-		}
-		assert_int_equal(pwrite(fd, text + at, 1, (off_t)at), 1);
-	}
-	close(fd);
-	free(text);
-	assert_int_equal(verify(dir), VERIFY_COMPLETE);
-}
-
-static void
-every_cut_of_a_ledger(void **state)
-{
-	char dir[96], path[160];
-	size_t at = 0, i;
-
-	snprintf(dir, sizeof(dir), "%s/one", base);
-	snprintf(path, sizeof(path), "%s/records-%020d.jsonl", dir, 0);
-	for (i = 0; i < good.count; i++)
-		at += good.line[i].len + 1;
-	for (at--; at > 0; at -= at < step(97) ? at : step(97)) {
-		assert_int_equal(truncate(path, (off_t)at), 0);
-		if (verify(dir) != VERIFY_GAP || !finds("missing")) {
-			say();
-			fail_msg("cut at %zu", at);
-		}
-	}
-	remove_tree(dir);
 }
 
 /* Edits of the list of lines, in the bundle: deleted, inserted, doubled,
@@ -1121,15 +964,11 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_ones),
 		cmocka_unit_test(without_a_key),
-		cmocka_unit_test(every_flip_in_a_bundle),
-		cmocka_unit_test(every_cut_of_a_bundle),
 		cmocka_unit_test(other_files_flipped),
 		cmocka_unit_test(leaves_and_key_forged),
 		cmocka_unit_test(packs_forged),
 		cmocka_unit_test(pack_unnamed),
 		cmocka_unit_test(digest_of_the_default_pack),
-		cmocka_unit_test(every_flip_in_a_ledger),
-		cmocka_unit_test(every_cut_of_a_ledger),
 		cmocka_unit_test(edits),
 		cmocka_unit_test(signed_but_wrong),
 		cmocka_unit_test(unsealed_tail),
