@@ -1,4 +1,5 @@
 #include "ledger/recorder.h"
+#include "ledger/io.h"
 #include "ledger/json_out.h"
 #include "ledger/rekey.h"
 
@@ -7,7 +8,7 @@
 #include <time.h>
 
 #define PORT_TURN 32		/* records taken from one port before the next */
-#define OPEN_BODY_MAX 1024
+#define OPEN_BODY_MAX 4096
 #define IDLE_MS 50		/* quiet for so long: take space ahead */
 #define PREPARE_AGAIN_MS 1000
 #define ROTATE_AGAIN_MS 1000	/* at the earliest, whoever asks */
@@ -89,6 +90,19 @@ checkpoint_due(const struct recorder *recorder)
 	    now_ms() >= recorder->checkpoint_at;
 }
 
+/* A ledger that follows another names its last checkpoint in its first record. */
+static void
+name_before(struct recorder *recorder, struct json_out *out)
+{
+	char note[CHECKPOINT_NOTE_MAX];
+	ssize_t len = recorder->store.tree.size == 0 ?
+	    io_read_file(recorder->store.dirfd, "continues", note,
+	    sizeof(note)) : -1;
+
+	if (len > 0)
+		json_out_strn(out, "continues", note, (size_t)len);
+}
+
 /* What the stream's new beginning says about this ledger and its writer. */
 static enum store_status
 write_open(struct recorder *recorder, const struct replay_stream *known)
@@ -111,6 +125,7 @@ write_open(struct recorder *recorder, const struct replay_stream *known)
 	json_out_bool(&out, "after_crash", known != NULL && known->open);
 	if (known != NULL)
 		json_out_uint(&out, "last_seq", known->next_seq - 1);
+	name_before(recorder, &out);
 	json_out_object_end(&out);
 	len = json_out_end(&out);
 	if (len < 0)

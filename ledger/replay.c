@@ -123,7 +123,8 @@ check_root(struct pass *pass)
 		return 0;
 	return problem_set(pass->problem, "the first %" PRIu64 " records do "
 	    "not have the root that the checkpoint signs: the ledger was "
-	    "altered; keep it for countersign-verify and start another",
+	    "altered; keep it for countersign-verify and start another "
+	    "(countersign ledger restart-origin)",
 	    checkpoint->size);
 }
 
@@ -476,7 +477,8 @@ run(struct pass *pass, int dirfd, bool all)
 		return problem_set(pass->problem, "the ledger holds %" PRIu64
 		    " whole records, but its checkpoint signs %" PRIu64
 		    ": records are missing; keep it for countersign-verify "
-		    "and start another", replay->tree.size, checkpoint->size);
+		    "and start another (countersign ledger restart-origin)",
+		    replay->tree.size, checkpoint->size);
 	return 0;
 }
 

@@ -32,6 +32,10 @@ extern const struct opt cmd_ledger_opts[];
 int cmd_ledger(const struct opts *opts);
 extern const struct cli_command cmd_ledger_table[];
 
+extern const struct opt cmd_restart_opts[];
+extern const char cmd_restart_details[];
+int cmd_restart(const struct opts *opts);
+
 extern const char cmd_rotate_details[];
 int cmd_rotate(const struct opts *opts);
 

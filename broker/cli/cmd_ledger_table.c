@@ -17,5 +17,8 @@ const struct cli_command cmd_ledger_table[] = {
 	{ .name = "rotate-key", .operands = "", .run = cmd_rotate,
 	  .details = cmd_rotate_details,
 	  .summary = "Sign with a new key, and erase the old one" },
+	{ .name = "restart-origin", .operands = "", .opts = cmd_restart_opts,
+	  .run = cmd_restart, .details = cmd_restart_details,
+	  .summary = "Keep the ledger as it is, and begin another" },
 	{ .name = NULL }
 };

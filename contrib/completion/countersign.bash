@@ -5,7 +5,7 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
@@ -39,13 +39,14 @@ _countersign()
 	" bundle") words="--output --directory --coverage --truth --scan --ledger --help" ;;
 	" verify") words="--help" ;;
 	" scan") words="--help" ;;
-	" ledger") words="tail query stats export publish rotate-key --help --lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
+	" ledger") words="tail query stats export publish rotate-key restart-origin --help --lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
 	" ledger tail") words="--lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
 	" ledger query") words="--run --type --stream --target --decision --since --until --from --limit --count --json --ledger --help" ;;
 	" ledger stats") words="--json --ledger --help" ;;
 	" ledger export") words="--to --ca --header --follow --position --tries --record-integrity --adapter --run --type --stream --target --decision --since --until --ledger --help" ;;
 	" ledger publish") words="--entries --ledger --help" ;;
 	" ledger rotate-key") words="--help" ;;
+	" ledger restart-origin") words="--origin --help" ;;
 	" witness") words="init add serve --help" ;;
 	" witness init") words="--name --help" ;;
 	" witness add") words="--help" ;;

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -191,6 +191,7 @@ case "$at" in
 		'export:Records in the forms of others\: ocsf, otlp, cef, vlc1, val'
 		'publish:Write the tree as tiles for a web server'
 		'rotate-key:Sign with a new key, and erase the old one'
+		'restart-origin:Keep the ledger as it is, and begin another'
 		'--help:show help'
 		'--lines:how many records; default 20'
 		'--follow:go on as records are written'
@@ -264,6 +265,10 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' ledger rotate-key') offer=(
+		'--help:show this and exit'
+		) ;;
+	' ledger restart-origin') offer=(
+		'--origin:name of the new signing key; default\: the old one'\''s with another random end'
 		'--help:show this and exit'
 		) ;;
 	' witness') offer=(

@@ -1,0 +1,323 @@
+/*
+ * countersign ledger restart-origin: a ledger that was restored from a backup,
+ * or that no longer opens, is kept as it is, and another begins: a new origin, a
+ * new key, and a first record that names the old ledger's last checkpoint.
+ * Going on with the old one would sign a second history of it.
+ */
+#include "ask.h"
+#include "cli/cmd.h"
+#include "conf.h"
+#include "daemon/harden.h"
+#include "daemon/keys.h"
+#include "ledger/append.h"
+#include "ledger/evidence.h"
+#include "ledger/note.h"
+#include "vault/master.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+const struct opt cmd_restart_opts[] = {
+	{ "origin", 0, "NAME", false, "name of the new signing key; default: the old one's with another random end" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+const char cmd_restart_details[] =
+"For a ledger that was restored from a backup, or whose key is lost.  The old one\n"
+"is moved to HOME/ledger-<time> untouched: keep it, it is the evidence of its\n"
+"time.  The new one's first record names its last checkpoint.  Stop the daemon\n"
+"first; then tell auditors and witnesses the vkey that this prints.";
+
+struct restart {
+	char old[PATH_MAX], aside[PATH_MAX], next[PATH_MAX];
+	char origin[NOTE_NAME_MAX + 1];
+	char *note;		/* the old ledger's last checkpoint */
+	size_t note_len;
+	char err[CLI_ERR_MAX];
+};
+
+static int
+fail_errno(struct restart *restart, const char *what)
+{
+	snprintf(restart->err, sizeof(restart->err), "%.900s: %s", what,
+	    strerror(errno));
+	return -1;
+}
+
+/* Nobody may write it meanwhile; the lock's descriptor, or -1. */
+static int
+lock_old(struct restart *restart)
+{
+	char path[PATH_MAX + 8];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lock", restart->old);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	if (errno == EWOULDBLOCK)
+		snprintf(restart->err, sizeof(restart->err), "the ledger is "
+		    "being written: `countersign stop` first");
+	else
+		fail_errno(restart, path);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* The old one's last word.  Whether it is good is for the verifier to say. */
+static int
+read_old(struct restart *restart)
+{
+	struct checkpoint checkpoint;
+	struct note note;
+	const char *why = "";
+	int dirfd = evidence_dir(restart->old);
+
+	if (dirfd >= 0) {
+		restart->note = evidence_read(dirfd, "checkpoint",
+		    CHECKPOINT_NOTE_MAX, &restart->note_len);
+		close(dirfd);
+	}
+	if (restart->note == NULL || note_parse(&note, restart->note,
+	    restart->note_len, &why) != 0 || checkpoint_parse(&checkpoint,
+	    note.text, note.text_len) != 0) {
+		snprintf(restart->err, sizeof(restart->err), "%.900s has "
+		    "no checkpoint that can be read", restart->old);
+		return -1;
+	}
+	memcpy(restart->origin, checkpoint.origin, sizeof(restart->origin));
+	return 0;
+}
+
+/* The old name up to its last part, and another random one. */
+static int
+choose_origin(struct restart *restart, const char *given)
+{
+	char *slash = strrchr(restart->origin, '/'), hex[9];
+	uint8_t random[4];
+	size_t base = slash != NULL ? (size_t)(slash - restart->origin) :
+	    strlen(restart->origin);
+
+	if (given != NULL && strcmp(given, restart->origin) == 0) {
+		snprintf(restart->err, sizeof(restart->err), "a new origin "
+		    "needs another name than the old one");
+		return -1;
+	}
+	if (base > sizeof(restart->origin) - sizeof(hex) - 2)
+		base = sizeof(restart->origin) - sizeof(hex) - 2;
+	randombytes_buf(random, sizeof(random));
+	sodium_bin2hex(hex, sizeof(hex), random, sizeof(random));
+	if (given != NULL)
+		snprintf(restart->origin, sizeof(restart->origin), "%s", given);
+	else
+		snprintf(restart->origin + base, sizeof(restart->origin) - base,
+		    "/%s", hex);
+	return 0;
+}
+
+static int
+name_paths(struct restart *restart)
+{
+	char name[64];
+	time_t now = time(NULL);
+	struct tm utc;
+
+	if (gmtime_r(&now, &utc) == NULL ||
+	    strftime(name, sizeof(name), "ledger-%Y%m%dT%H%M%SZ", &utc) == 0)
+		return -1;
+	cli_home_path("ledger", restart->old, sizeof(restart->old));
+	cli_home_path("ledger.new", restart->next, sizeof(restart->next));
+	cli_home_path(name, restart->aside, sizeof(restart->aside));
+	return 0;
+}
+
+/* --- the new one ------------------------------------------------------- */
+
+static struct secret *
+get_passphrase(struct restart *restart)
+{
+	struct ask_passphrase from = { .fd = -1, .terminal = true };
+	struct secret *passphrase = NULL;
+	struct conf conf;
+	char path[PATH_MAX];
+
+	cli_home_path("config.json", path, sizeof(path));
+	if (conf_load(path, &conf, restart->err, sizeof(restart->err)) != 0)
+		return NULL;
+	from.conf_file = conf.passphrase_file;
+	passphrase = ask_passphrase(&from, restart->err, sizeof(restart->err));
+	conf_free(&conf);
+	return passphrase;
+}
+
+static int
+get_key(struct restart *restart, uint8_t *key)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	struct secret *passphrase = get_passphrase(restart);
+	struct master *master = NULL;
+	char path[PATH_MAX];
+	struct slice bytes;
+	int status = -1;
+
+	if (passphrase == NULL)
+		return -1;
+	bytes = secret_bytes(passphrase);
+	cli_home_path("master.json", path, sizeof(path));
+	if (master_open(path, bytes.p, bytes.n, &master, &why) == VAULT_OK) {
+		master_key(master, "ledger", key);
+		status = 0;
+	} else {
+		snprintf(restart->err, sizeof(restart->err), "%s", why.text);
+	}
+	master_free(master);
+	secret_unref(passphrase);
+	return status;
+}
+
+/* What the first record is to name. */
+static int
+write_continues(struct restart *restart)
+{
+	char path[PATH_MAX + 16];
+	int fd, status = -1;
+
+	snprintf(path, sizeof(path), "%s/continues", restart->next);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fail_errno(restart, path);
+	if (write(fd, restart->note, restart->note_len) ==
+	    (ssize_t)restart->note_len && fsync(fd) == 0)
+		status = 0;
+	else
+		fail_errno(restart, path);
+	close(fd);
+	return status;
+}
+
+static int
+make_next(struct restart *restart, const uint8_t *key, uint8_t *seed)
+{
+	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	char path[PATH_MAX + 8];
+
+	randombytes_buf(seed, crypto_sign_SEEDBYTES);
+	if (ledger_create(restart->next, restart->origin, seed, restart->err,
+	    sizeof(restart->err)) != 0 || write_continues(restart) != 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/seed", restart->next);
+	if (sealed_write(path, key, KEYS_SEED_LABEL, seed,
+	    crypto_sign_SEEDBYTES, &why) == VAULT_OK)
+		return 0;
+	snprintf(restart->err, sizeof(restart->err), "ledger key: %s",
+	    why.text);
+	return -1;
+}
+
+/* What a failure left, now or the last time. */
+static void
+clean_next(const struct restart *restart)
+{
+	static const char *const names[] = { "seed", "continues", "log.vkey",
+	    "checkpoint", "checkpoints" };
+	char path[PATH_MAX + 16];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", restart->next, names[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(restart->next);
+}
+
+static int
+make(struct restart *restart)
+{
+	uint8_t *key = sodium_malloc(MASTER_KEY_LEN);
+	uint8_t *seed = sodium_malloc(crypto_sign_SEEDBYTES);
+	int status = -1;
+
+	clean_next(restart);
+	if (key == NULL || seed == NULL)
+		snprintf(restart->err, sizeof(restart->err), "out of memory");
+	else if (get_key(restart, key) == 0)
+		status = make_next(restart, key, seed);
+	if (status != 0)
+		clean_next(restart);
+	sodium_free(seed);
+	sodium_free(key);
+	return status;
+}
+
+/* Two names change; where the second fails the first is put back. */
+static int
+put_in_place(struct restart *restart)
+{
+	if (rename(restart->old, restart->aside) != 0)
+		return fail_errno(restart, restart->aside);
+	if (rename(restart->next, restart->old) == 0)
+		return 0;
+	fail_errno(restart, restart->old);
+	if (rename(restart->aside, restart->old) != 0)
+		cli_err("the old ledger is in %s", restart->aside);
+	return -1;
+}
+
+static int
+tell(const struct restart *restart)
+{
+	char path[PATH_MAX + 16], vkey[NOTE_VKEY_MAX + 2] = "";
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/log.vkey", restart->old);
+	if ((in = fopen(path, "re")) == NULL ||
+	    fgets(vkey, sizeof(vkey), in) == NULL)
+		vkey[0] = '\0';
+	if (in != NULL)
+		fclose(in);
+	fprintf(stderr, "The old ledger is in %s: keep it.\n", restart->aside);
+	fputs(vkey, stdout);
+	return CLI_OK;
+}
+
+int
+cmd_restart(const struct opts *opts)
+{
+	struct restart *restart = calloc(1, sizeof(*restart));
+	bool locked = false;
+	int rc, fd = -1;
+
+	if (opts->n_rest > 0) {
+		free(restart);
+		return cli_usage("restart-origin takes no operand");
+	}
+	if ((rc = cli_need_home()) != 0 || restart == NULL) {
+		free(restart);
+		return rc != 0 ? rc : CLI_USAGE;
+	}
+	rc = CLI_USAGE;
+	if (sodium_init() >= 0 && name_paths(restart) == 0 &&
+	    harden_process(restart->err, sizeof(restart->err)) == 0 &&
+	    harden_memory(true, &locked, restart->err,
+	    sizeof(restart->err)) == 0 &&
+	    (fd = lock_old(restart)) >= 0 && read_old(restart) == 0 &&
+	    choose_origin(restart, opt_value(opts, "origin")) == 0 &&
+	    make(restart) == 0 && put_in_place(restart) == 0)
+		rc = tell(restart);
+	else
+		cli_err("%s", restart->err);
+	if (fd >= 0)
+		close(fd);
+	free(restart->note);
+	free(restart);
+	return rc;
+}
