@@ -694,80 +694,6 @@ rolled_back(void **state)
 	maker_free(&m);
 }
 
-static void
-forks_and_rollbacks(void **state)
-{
-	struct verify_options options = { .key = &good.key, .threads = 1 };
-	char dir[96], head[128], old[128];
-	struct maker a, b;
-
-	snprintf(dir, sizeof(dir), "%s/other", base);
-	snprintf(head, sizeof(head), "%s/head", base);
-	snprintf(old, sizeof(old), "%s/old-head", base);
-	maker_init(&a);
-	maker_usual(&a, 60);
-	write_file(base, "old-head", a.checkpoint, strlen(a.checkpoint));
-	maker_add(&a, "broker", "open", NULL, "{}");
-	maker_add(&a, "broker", "close", NULL, "{}");
-	maker_seal(&a);
-	write_file(base, "head", a.checkpoint, strlen(a.checkpoint));
-	maker_init(&b);
-	maker_usual(&b, 60);
-	remove_tree(dir);
-	maker_save(&b, dir, 0);
-	options.path = dir;
-	/* rolled back: the shorter ledger is good by itself */
-	assert_int_equal(verify(dir), VERIFY_COMPLETE);
-	options.head = head;
-	verify_free(&result);
-	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
-	assert_int_equal(result.verdict, VERIFY_GAP);
-	assert_true(finds("rollback"));
-	options.head = old;
-	verify_free(&result);
-	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
-	assert_int_equal(result.verdict, VERIFY_COMPLETE);
-	/* regrown differently: a fork */
-	maker_add(&b, "broker", "open", NULL, "{\"other\":true}");
-	maker_add(&b, "broker", "close", NULL, "{}");
-	maker_seal(&b);
-	maker_save(&b, dir, 0);
-	options.head = head;
-	verify_free(&result);
-	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
-	assert_int_equal(result.verdict, VERIFY_GAP);
-	assert_true(finds("fork"));
-	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
-	options.head = old;
-	verify_free(&result);
-	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
-	assert_int_equal(result.verdict, VERIFY_COMPLETE);
-	/* both notes in one log: evidence by itself */
-	b.checkpoints = realloc(b.checkpoints, b.checkpoints_len + strlen(a.checkpoint) + 1);
-	memcpy(b.checkpoints + b.checkpoints_len, a.checkpoint, strlen(a.checkpoint));
-	b.checkpoints_len += strlen(a.checkpoint);
-	maker_save(&b, dir, 0);
-	assert_int_equal(verify(dir), VERIFY_GAP);
-	assert_true(finds("fork"));
-	/* an earlier record rewritten and everything signed again */
-	maker_free(&b);
-	maker_init(&b);
-	maker_usual(&b, 60);
-	b.checkpoints_len = 0;
-	b.line[7].text[b.line[7].len - 3] ^= 1;
-	maker_rehash(&b, 7);
-	maker_seal(&b);
-	remove_tree(dir);
-	maker_save(&b, dir, 0);
-	options.head = old;
-	verify_free(&result);
-	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
-	assert_int_equal(result.verdict, VERIFY_GAP);
-	assert_true(finds("fork"));
-	maker_free(&a);
-	maker_free(&b);
-}
-
 /* A segment that is gone, and one under another name. */
 static void
 segments(void **state)
@@ -974,7 +900,6 @@ main(void)
 		cmocka_unit_test(unsealed_tail),
 		cmocka_unit_test(foreign_tail),
 		cmocka_unit_test(rolled_back),
-		cmocka_unit_test(forks_and_rollbacks),
 		cmocka_unit_test(segments),
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(bundle_deterministic),
