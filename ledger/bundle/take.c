@@ -93,19 +93,21 @@ opening_segment(const struct bundle *b)
 	const struct load *load = &b->load;
 	struct opening o = { b, false };
 	char *block = malloc(SEARCH_BLOCK), err[256];
-	unsigned i = load->segments;
+	unsigned i = load->segments, found = 0;
 
-	while (block != NULL && i > 0 && !o.found) {
-		struct walk walk = { .dirfd = load->dirfd, .segments = &load->segment[--i],
+	while (block != NULL && i-- > 0 && !o.found) {
+		struct walk walk = { .dirfd = load->dirfd, .segments = &load->segment[i],
 		    .segment_count = 1, .first = load->segment[i].first, .threads = 1,
 		    .batch = look_batch, .torn = on_torn, .context = &o };
 
 		if (mentions(b, &load->segment[i], block) != 0 &&
 		    walk_run(&walk, err, sizeof(err)) < 0)
 			break;
+		if (o.found)
+			found = i;
 	}
 	free(block);
-	return o.found ? i : 0;
+	return found;
 }
 
 /* The tree before a segment, by the roots that stand beside those before it.
