@@ -105,11 +105,32 @@ put_special(struct json_out *out, const char *text, size_t len)
 	return n;
 }
 
+/* Plain text: nearly all of it is. */
+static void
+put_quoted(struct json_out *out, const char *text, size_t len)
+{
+	char *at = out->buf + out->len;
+
+	if (out->overflow || out->cap - out->len <= len + 2) {
+		out->overflow = true;
+		return;
+	}
+	at[0] = '"';
+	memcpy(at + 1, text, len);
+	at[len + 1] = '"';
+	out->len += len + 2;
+}
+
 static void
 put_string(struct json_out *out, const char *text, size_t len)
 {
-	size_t i = 0;
+	size_t i = plain_len(text, len);
 
+	if (i == len) {
+		put_quoted(out, text, len);
+		return;
+	}
+	i = 0;
 	put(out, "\"", 1);
 	while (i < len && !out->overflow) {
 		size_t plain = plain_len(text + i, len - i);

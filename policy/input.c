@@ -1,3 +1,4 @@
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,6 +74,33 @@ struct document {
 	const struct value *items[2 * INPUT_FIELDS];	/* of all sections */
 };
 
+static bool __attribute__((cold, noinline, format(printf, 4, 5)))
+cannot(const struct input_field *field, char *err, size_t err_len,
+    const char *format, ...)
+{
+	char why[120];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(why, sizeof(why), format, ap);
+	va_end(ap);
+	snprintf(err, err_len, "%s.%s%s", field->alone ? "input" :
+	    input_section_names[field->section].str.p, field->name.str.p, why);
+	return false;
+}
+
+static bool
+set_json(struct arena *arena, const struct input_field *field,
+    const struct policy_str *text, const struct value **out, char *err,
+    size_t err_len)
+{
+	char problem[100];
+
+	*out = value_from_json(arena, text->p, text->n, &value_json_strict,
+	    problem, sizeof(problem));
+	return *out != NULL || cannot(field, err, err_len, ": %s", problem);
+}
+
 /* False where its text cannot stand in a document. */
 static bool
 set_leaf(struct arena *arena, const struct input_field *field,
@@ -80,7 +108,6 @@ set_leaf(struct arena *arena, const struct input_field *field,
     const struct value **out, char *err, size_t err_len)
 {
 	const struct policy_str *text;
-	char why[120];
 
 	*out = leaf;
 	if (field->type == INPUT_INTEGER) {
@@ -89,24 +116,12 @@ set_leaf(struct arena *arena, const struct input_field *field,
 		return true;
 	}
 	text = input_text_of(field, input);
-	if (field->type == INPUT_TEXT) {
-		*leaf = (struct value){ .kind = VALUE_STRING,
-		    .str = { text->p, text->n } };
-		if (utf8_valid_prefix(text->p, text->n) == text->n)
-			return true;
-		snprintf(why, sizeof(why), " is not UTF-8");
-	} else {
-		char problem[100];
-
-		*out = value_from_json(arena, text->p, text->n,
-		    &value_json_strict, problem, sizeof(problem));
-		if (*out != NULL)
-			return true;
-		snprintf(why, sizeof(why), ": %s", problem);
-	}
-	snprintf(err, err_len, "%s.%s%s", field->alone ? "input" :
-	    input_section_names[field->section].str.p, field->name.str.p, why);
-	return false;
+	if (field->type == INPUT_JSON)
+		return set_json(arena, field, text, out, err, err_len);
+	*leaf = (struct value){ .kind = VALUE_STRING,
+	    .str = { text->p, text->n } };
+	return utf8_valid_prefix(text->p, text->n) == text->n ||
+	    cannot(field, err, err_len, " is not UTF-8");
 }
 
 /* Items lie in order and are never more than there is room for. */

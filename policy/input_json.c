@@ -51,16 +51,36 @@ put_escaped(struct text *out, const char *p, size_t n)
 	put(out, p + start, n - start);
 }
 
+/* Room for n bytes, taken; or NULL. */
+static char *
+take(struct text *out, size_t n)
+{
+	char *p = out->p + out->n;
+
+	if (out->failed || n >= out->cap - out->n) {
+		out->failed = true;
+		return NULL;
+	}
+	out->n += n;
+	return p;
+}
+
 static void
 put_string(struct text *out, const char *p, size_t n)
 {
 	size_t plain = utf8_plain_prefix(p, n);
+	char *at;
 
-	PUT(out, "\"");
-	put(out, p, plain);
-	if (plain < n)
+	if (plain < n) {
+		PUT(out, "\"");
+		put(out, p, plain);
 		put_escaped(out, p + plain, n - plain);
-	PUT(out, "\"");
+		PUT(out, "\"");
+	} else if ((at = take(out, n + 2)) != NULL) {
+		at[0] = '"';
+		memcpy(at + 1, p, n);
+		at[n + 1] = '"';
+	}
 }
 
 static void
@@ -113,22 +133,31 @@ put_json(struct text *out, const struct policy_str *json)
 	arena_release(&arena);
 }
 
-/* Names are ours: nothing in them needs an escape. */
+/* Comma (where one is due) and name.  Names are ours: nothing in them needs an
+ * escape. */
 static void
-put_name(struct text *out, const struct value *name)
+put_name(struct text *out, bool comma, const struct value *name)
 {
-	PUT(out, "\"");
-	put(out, name->str.p, name->str.n);
-	PUT(out, "\":");
+	size_t n = name->str.n;
+	char *at = take(out, n + 3 + comma);
+
+	if (at == NULL)
+		return;
+	if (comma)
+		*at++ = ',';
+	at[0] = '"';
+	memcpy(at + 1, name->str.p, n);
+	at[n + 1] = '"';
+	at[n + 2] = ':';
 }
 
 static void
-put_field(struct text *out, const struct input_field *field,
+put_field(struct text *out, bool comma, const struct input_field *field,
     const struct policy_input *input)
 {
 	const struct policy_str *text = input_text_of(field, input);
 
-	put_name(out, &field->name);
+	put_name(out, comma, &field->name);
 	if (field->type == INPUT_INTEGER)
 		put_integer(out, input_integer_of(field, input));
 	else if (field->type == INPUT_TEXT)
@@ -142,6 +171,7 @@ policy_input_json(const struct policy_input *input, char *buf, size_t cap)
 {
 	struct text out = { .p = buf, .cap = cap, .failed = cap == 0 };
 	enum input_section open = INPUT_SECTIONS;
+	bool comma = false;
 
 	PUT(&out, "{");
 	for (size_t i = 0; i < INPUT_FIELDS; i++) {
@@ -153,14 +183,14 @@ policy_input_json(const struct policy_input *input, char *buf, size_t cap)
 			PUT(&out, "}");
 			open = INPUT_SECTIONS;
 		}
-		if (out.n > 1 && buf[out.n - 1] != '{')
-			PUT(&out, ",");
 		if (!field->alone && open == INPUT_SECTIONS) {
 			open = field->section;
-			put_name(&out, &input_section_names[open]);
+			put_name(&out, comma, &input_section_names[open]);
 			PUT(&out, "{");
+			comma = false;
 		}
-		put_field(&out, field, input);
+		put_field(&out, comma, field, input);
+		comma = true;
 	}
 	if (open != INPUT_SECTIONS)
 		PUT(&out, "}");

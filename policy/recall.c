@@ -266,18 +266,12 @@ put(struct recall *recall, const struct plan_func *func,
 
 /* What is found no room for is not kept, and the next decision starts anew:
  * values of this one may still be in use. */
-void
-recall_keep(struct recall *recall, const struct plan_func *func,
+static void
+keep(struct recall *recall, const struct plan_func *func,
     const struct recall_call *call, const struct value *result, uint64_t steps)
 {
 	jmp_buf here;
 
-	if (call->key == NULL || recall->full)
-		return;
-	if (steps < WORTH_STEPS) {
-		recall->habits[func->index].rest = REST;
-		return;
-	}
 	if (setjmp(here) == 0) {
 		recall->arena.armed = &here;
 		put(recall, func, call, result, steps);
@@ -285,4 +279,16 @@ recall_keep(struct recall *recall, const struct plan_func *func,
 		recall->full = true;
 	}
 	recall->arena.armed = NULL;
+}
+
+void
+recall_keep(struct recall *recall, const struct plan_func *func,
+    const struct recall_call *call, const struct value *result, uint64_t steps)
+{
+	if (call->key == NULL || recall->full)
+		return;
+	if (steps < WORTH_STEPS)
+		recall->habits[func->index].rest = REST;
+	else
+		keep(recall, func, call, result, steps);
 }
