@@ -144,7 +144,7 @@ DOC      := $(D)/share/doc/countersign
 INSTALL  := install -p
 MANPAGES  = $(wildcard $(LIBNAMES:%=%/*.[1-8]))
 DOCS      = README.md LICENSE $(wildcard $(LIBNAMES:%=%/*.md) $(LIBNAMES:%=%/*/*.md))
-DATA      = $(wildcard broker/api/openapi.json ledger/report/*.schema.json ledger/export/*.json)
+DATA      = $(wildcard broker/api/openapi.json policy/packs/*.schema.json ledger/report/*.schema.json ledger/export/*.json)
 
 .PHONY: install uninstall
 install: all
@@ -154,6 +154,7 @@ install: all
 	set -e; for f in $(DOCS); do $(INSTALL) -D -m 0644 $$f $(DOC)/$$f; done
 	set -e; for f in $(DATA); do $(INSTALL) -D -m 0644 -t $(SHARE) $$f; done
 	set -e; for f in $$(cd policy && find packs -mindepth 2 -type f); do $(INSTALL) -D -m 0644 policy/$$f $(SHARE)/$$f; done
+	set -e; for f in $$(cd contrib && find examples -type f); do $(INSTALL) -D -m 0644 contrib/$$f $(SHARE)/$$f; done
 	$(INSTALL) -D -m 0644 -t $(D)/lib/sysusers.d contrib/systemd/countersign.conf
 	$(INSTALL) -d -m 0755 $(D)/lib/systemd/system
 	sed 's|@PREFIX@|$(PREFIX)|g' contrib/systemd/countersignd.service > $(D)/lib/systemd/system/countersignd.service
