@@ -4,6 +4,7 @@
  */
 #include "conf.h"
 #include "conf_anchors.h"
+#include "conf_read.h"
 #include "conf_text.h"
 #include "policy/opa/opa.h"
 #include "private_file.h"
@@ -18,109 +19,26 @@
 #include <jansson.h>
 
 #define CONF_BYTES_MAX 65536
-#define HOUR_MS 3600000
 #define EPOCH_MAX_S (10 * 366 * 86400)
-
-struct reader {
-	struct conf *conf;
-	char *err;
-	size_t err_len;
-};
-
-struct member {
-	const char *name;
-	int (*read)(struct reader *reader, const char *name,
-	    const json_t *value, const void *arg);
-	const void *arg;
-};
-
-static int
-refuse(struct reader *reader, const char *name, const char *rule)
-{
-	snprintf(reader->err, reader->err_len, "%s must be %s", name, rule);
-	return -1;
-}
-
-/* Read an object by its table; prefix names it in messages ("ledger."). */
-static int
-read_object(struct reader *reader, const char *prefix, json_t *object,
-    const struct member *members)
-{
-	const struct member *member;
-	const char *key;
-	json_t *value;
-	char name[96];
-
-	json_object_foreach(object, key, value) {
-		snprintf(name, sizeof(name), "%s%s", prefix, key);
-		for (member = members; member->name != NULL; member++)
-			if (strcmp(member->name, key) == 0)
-				break;
-		if (member->name == NULL) {
-			snprintf(reader->err, reader->err_len,
-			    "unknown member %s", name);
-			return -1;
-		}
-		if (member->read(reader, name, value, member->arg) != 0)
-			return -1;
-	}
-	return 0;
-}
 
 /* --- values ------------------------------------------------------------ */
 
-struct range {
-	size_t offset;		/* of an unsigned in struct conf */
-	unsigned least, most;
-};
-
 static int
-read_unsigned(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	const struct range *range = arg;
-	unsigned *field = (unsigned *)((char *)reader->conf + range->offset);
-	json_int_t n = json_integer_value(value);
-	char rule[64];
-
-	if (!json_is_integer(value) || n < range->least || n > range->most) {
-		snprintf(rule, sizeof(rule), "an integer from %u to %u",
-		    range->least, range->most);
-		return refuse(reader, name, rule);
-	}
-	*field = (unsigned)n;
-	return 0;
-}
-
-static int
-read_path(struct reader *reader, const char *name, const json_t *value,
-    char **out)
-{
-	const char *text = json_string_value(value);
-
-	if (text == NULL || text[0] != '/')
-		return refuse(reader, name, "an absolute path");
-	if ((*out = strdup(text)) == NULL)
-		return refuse(reader, name, "kept, but there is no memory");
-	return 0;
-}
-
-static int
-read_passphrase_file(struct reader *reader, const char *name,
+read_passphrase_file(struct conf_reader *reader, const char *name,
     const json_t *value, const void *arg)
 {
-	return read_path(reader, name, value, &reader->conf->passphrase_file);
+	return conf_read_path(reader, name, value, &reader->conf->passphrase_file);
 }
 
 static int
-read_ca_file(struct reader *reader, const char *name, const json_t *value,
+read_ca_file(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
-	return read_path(reader, name, value, &reader->conf->upstream_ca_file);
+	return conf_read_path(reader, name, value, &reader->conf->upstream_ca_file);
 }
 
 static int
-read_listen(struct reader *reader, const char *name, const json_t *value,
+read_listen(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	struct sockaddr_in *field = (struct sockaddr_in *)
@@ -135,27 +53,15 @@ read_listen(struct reader *reader, const char *name, const json_t *value,
 
 	if (colon == NULL || (size_t)(colon - text) >= sizeof(address) ||
 	    conf_text_port(colon + 1, 0, &port) != 0)
-		return refuse(reader, name, rule);
+		return conf_refuse(reader, name, rule);
 	memcpy(address, text, (size_t)(colon - text));
 	address[colon - text] = '\0';
 	if (inet_pton(AF_INET, address, &in) != 1 ||
 	    (ntohl(in.s_addr) >> 24) != 127)
-		return refuse(reader, name, rule);
+		return conf_refuse(reader, name, rule);
 	field->sin_family = AF_INET;
 	field->sin_addr = in;
 	field->sin_port = htons(port);
-	return 0;
-}
-
-static int
-read_flag(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	bool *field = (bool *)((char *)reader->conf + *(const size_t *)arg);
-
-	if (!json_is_boolean(value))
-		return refuse(reader, name, "true or false");
-	*field = json_is_true(value);
 	return 0;
 }
 
@@ -165,7 +71,7 @@ struct choice {
 };
 
 static int
-read_choice(struct reader *reader, const char *name, const json_t *value,
+read_choice(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	const struct choice *choice = arg;
@@ -180,13 +86,13 @@ read_choice(struct reader *reader, const char *name, const json_t *value,
 	else {
 		snprintf(rule, sizeof(rule), "\"%s\" or \"%s\"", choice->yes,
 		    choice->no);
-		return refuse(reader, name, rule);
+		return conf_refuse(reader, name, rule);
 	}
 	return 0;
 }
 
 static int
-read_store(struct reader *reader, const char *name, const json_t *value,
+read_store(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	static const char *const stores[] = { "file", "secretservice", "kv" };
@@ -198,15 +104,15 @@ read_store(struct reader *reader, const char *name, const json_t *value,
 			reader->conf->store = (enum conf_store)i;
 			return 0;
 		}
-	return refuse(reader, name, "\"file\", \"secretservice\" or \"kv\"");
+	return conf_refuse(reader, name, "\"file\", \"secretservice\" or \"kv\"");
 }
 
 static int
-read_version(struct reader *reader, const char *name, const json_t *value,
+read_version(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	if (!json_is_integer(value) || json_integer_value(value) != 1)
-		return refuse(reader, name, "1: this program knows no other "
+		return conf_refuse(reader, name, "1: this program knows no other "
 		    "version");
 	return 0;
 }
@@ -214,7 +120,7 @@ read_version(struct reader *reader, const char *name, const json_t *value,
 /* --- upstream.resolve ------------------------------------------------- */
 
 static int
-read_resolve(struct reader *reader, const char *name, const json_t *value,
+read_resolve(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	struct conf *conf = reader->conf;
@@ -223,15 +129,15 @@ read_resolve(struct reader *reader, const char *name, const json_t *value,
 	size_t i;
 
 	if (!json_is_array(value) || json_array_size(value) > CONF_RESOLVE_MAX)
-		return refuse(reader, name, "an array of at most 64 strings");
+		return conf_refuse(reader, name, "an array of at most 64 strings");
 	for (i = 0; i < json_array_size(value); i++) {
 		text = json_string_value(json_array_get(value, i));
 		if (text == NULL || strlen(text) >= sizeof(copy))
-			return refuse(reader, name, "made of \"host:port:"
+			return conf_refuse(reader, name, "made of \"host:port:"
 			    "address:port\"");
 		memcpy(copy, text, strlen(text) + 1);
 		if (conf_text_resolve(copy, &conf->resolve[conf->n_resolve]) != 0)
-			return refuse(reader, name, "made of \"host:port:"
+			return conf_refuse(reader, name, "made of \"host:port:"
 			    "address:port\", the host in lower case, an IPv6 "
 			    "address in brackets");
 		conf->n_resolve++;
@@ -242,24 +148,24 @@ read_resolve(struct reader *reader, const char *name, const json_t *value,
 /* --- vault.kv ---------------------------------------------------------- */
 
 static int
-read_plain(struct reader *reader, const char *name, const json_t *value,
+read_plain(struct conf_reader *reader, const char *name, const json_t *value,
     char **out)
 {
 	const char *text = json_string_value(value);
 	char *copy;
 
 	if (text == NULL || strlen(text) > 128 || !conf_text_plain(text))
-		return refuse(reader, name, "letters, digits and . _ - in parts "
-		    "between slashes");
+		return conf_refuse(reader, name, "letters, digits and . _ - in "
+		    "parts between slashes");
 	if ((copy = strdup(text)) == NULL)
-		return refuse(reader, name, "kept, but there is no memory");
+		return conf_refuse(reader, name, "kept, but there is no memory");
 	free(*out);
 	*out = copy;
 	return 0;
 }
 
 static int
-read_kv_name(struct reader *reader, const char *name, const json_t *value,
+read_kv_name(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	struct conf_kv *kv = &reader->conf->kv;
@@ -272,133 +178,60 @@ read_kv_name(struct reader *reader, const char *name, const json_t *value,
 }
 
 static int
-read_kv_url(struct reader *reader, const char *name, const json_t *value,
+read_kv_url(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	const char *text = json_string_value(value);
 
 	if (text == NULL || !conf_text_url(text))
-		return refuse(reader, name, "\"https://host:port\" in lower "
+		return conf_refuse(reader, name, "\"https://host:port\" in lower "
 		    "case (http only to a loopback address)");
 	if ((reader->conf->kv.url = strdup(text)) == NULL)
-		return refuse(reader, name, "kept, but there is no memory");
+		return conf_refuse(reader, name, "kept, but there is no memory");
 	return 0;
 }
 
 static int
-read_kv_file(struct reader *reader, const char *name, const json_t *value,
+read_kv_file(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	struct conf_kv *kv = &reader->conf->kv;
 
-	return read_path(reader, name, value, strcmp(name, "vault.kv.ca_file") ==
-	    0 ? &kv->ca_file : &kv->token_file);
-}
-
-/* --- policy ------------------------------------------------------------ */
-
-static int
-read_engine(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	struct conf_policy *policy = &reader->conf->policy;
-	const char *text = json_string_value(value), *wrong;
-	char rule[200];
-
-	if (text != NULL && strcmp(text, "builtin") == 0)
-		return 0;
-	if (text == NULL || strncmp(text, "opa:", 4) != 0)
-		return refuse(reader, name, "\"builtin\" or \"opa:\" and an "
-		    "address");
-	if ((wrong = opa_where_wrong(text + 4)) != NULL) {
-		snprintf(rule, sizeof(rule), "\"opa:\" and an address that %s",
-		    wrong);
-		return refuse(reader, name, rule);
-	}
-	if ((policy->opa = strdup(text + 4)) == NULL)
-		return refuse(reader, name, "kept, but there is no memory");
-	return 0;
-}
-
-static int
-read_from(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	const char *text = json_string_value(value);
-
-	if (text == NULL || (text[0] != '/' && !conf_text_address(text)))
-		return refuse(reader, name, "an absolute path or an address: "
-		    "\"https://host:port/path\" (http only to a loopback "
-		    "address)");
-	if ((reader->conf->policy.bundle.from = strdup(text)) == NULL)
-		return refuse(reader, name, "kept, but there is no memory");
-	return 0;
-}
-
-static int
-read_bundle_file(struct reader *reader, const char *name,
-    const json_t *value, const void *arg)
-{
-	struct conf_bundle *bundle = &reader->conf->policy.bundle;
-
-	return read_path(reader, name, value,
-	    strcmp(strrchr(name, '.') + 1, "key_file") == 0 ?
-	    &bundle->key_file : &bundle->ca_file);
-}
-
-static int
-read_policy_ca(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	return read_path(reader, name, value, &reader->conf->policy.ca_file);
+	return conf_read_path(reader, name, value,
+	    strcmp(name, "vault.kv.ca_file") == 0 ? &kv->ca_file :
+	    &kv->token_file);
 }
 
 /* --- the tables -------------------------------------------------------- */
 
-#define AT(field) offsetof(struct conf, field)
-#define OFFSET(field) &(const size_t){ AT(field) }
-#define RANGE(field, least, most) &(const struct range){ AT(field), least, most }
-
-static const struct member ledger_members[] = {
+static const struct conf_member ledger_members[] = {
 	{ "sync", read_choice,
-	    &(const struct choice){ AT(ledger_sync), "data", "none" } },
-	{ "checkpoint_ms", read_unsigned, RANGE(checkpoint_ms, 100, HOUR_MS) },
-	{ "epoch_s", read_unsigned, RANGE(epoch_s, 0, EPOCH_MAX_S) },
-	{ "epoch_records", read_unsigned, RANGE(epoch_records, 0, 1000000000) },
+	    &(const struct choice){ CONF_AT(ledger_sync), "data", "none" } },
+	{ "checkpoint_ms", conf_read_unsigned, CONF_RANGE(checkpoint_ms, 100, CONF_HOUR_MS) },
+	{ "epoch_s", conf_read_unsigned, CONF_RANGE(epoch_s, 0, EPOCH_MAX_S) },
+	{ "epoch_records", conf_read_unsigned, CONF_RANGE(epoch_records, 0, 1000000000) },
 	{ "recorder", read_choice,
-	    &(const struct choice){ AT(ledger_thread), "thread", "process" } },
+	    &(const struct choice){ CONF_AT(ledger_thread), "thread", "process" } },
 	{ NULL, NULL, NULL }
 };
 
-static const struct member upstream_members[] = {
+static const struct conf_member upstream_members[] = {
 	{ "ca_file", read_ca_file, NULL },
 	{ "resolve", read_resolve, NULL },
-	{ "connect_ms", read_unsigned, RANGE(connect_ms, 1, HOUR_MS) },
-	{ "idle_ms", read_unsigned, RANGE(upstream_idle_ms, 1, 24 * HOUR_MS) },
-	{ "pool", read_unsigned, RANGE(pool, 0, 1024) },
+	{ "connect_ms", conf_read_unsigned, CONF_RANGE(connect_ms, 1, CONF_HOUR_MS) },
+	{ "idle_ms", conf_read_unsigned, CONF_RANGE(upstream_idle_ms, 1, 24 * CONF_HOUR_MS) },
+	{ "pool", conf_read_unsigned, CONF_RANGE(pool, 0, 1024) },
 	{ NULL, NULL, NULL }
 };
 
-static const struct member client_members[] = {
-	{ "head_ms", read_unsigned, RANGE(head_ms, 1, HOUR_MS) },
-	{ "idle_ms", read_unsigned, RANGE(client_idle_ms, 1, 24 * HOUR_MS) },
-	{ "max_connections", read_unsigned, RANGE(max_connections, 1, 1000000) },
+static const struct conf_member client_members[] = {
+	{ "head_ms", conf_read_unsigned, CONF_RANGE(head_ms, 1, CONF_HOUR_MS) },
+	{ "idle_ms", conf_read_unsigned, CONF_RANGE(client_idle_ms, 1, 24 * CONF_HOUR_MS) },
+	{ "max_connections", conf_read_unsigned, CONF_RANGE(max_connections, 1, 1000000) },
 	{ NULL, NULL, NULL }
 };
 
-static int
-read_section(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	char prefix[64];
-
-	if (!json_is_object(value))
-		return refuse(reader, name, "an object");
-	snprintf(prefix, sizeof(prefix), "%s.", name);
-	return read_object(reader, prefix, (json_t *)(uintptr_t)value, arg);
-}
-
-static const struct member kv_members[] = {
+static const struct conf_member kv_members[] = {
 	{ "url", read_kv_url, NULL },
 	{ "mount", read_kv_name, NULL },
 	{ "prefix", read_kv_name, NULL },
@@ -409,60 +242,33 @@ static const struct member kv_members[] = {
 	{ NULL, NULL, NULL }
 };
 
-static const struct member vault_members[] = {
+static const struct conf_member vault_members[] = {
 	{ "store", read_store, NULL },
-	{ "kv", read_section, kv_members },
-	{ NULL, NULL, NULL }
-};
-
-static const struct member bundle_members[] = {
-	{ "from", read_from, NULL },
-	{ "key_file", read_bundle_file, NULL },
-	{ "ca_file", read_bundle_file, NULL },
-	{ "poll_ms", read_unsigned, RANGE(policy.bundle.poll_ms, 50, 24 * HOUR_MS) },
-	{ "max_bytes", read_unsigned, RANGE(policy.bundle.max_bytes, 1024, 67108864) },
-	{ "downgrade", read_flag, OFFSET(policy.bundle.downgrade) },
-	{ NULL, NULL, NULL }
-};
-
-static const struct member policy_members[] = {
-	{ "bundle", read_section, bundle_members },
-	{ "engine", read_engine, NULL },
-	{ "deadline_ms", read_unsigned, RANGE(policy.deadline_ms, 1, 10000) },
-	{ "ca_file", read_policy_ca, NULL },
+	{ "kv", conf_read_section, kv_members },
 	{ NULL, NULL, NULL }
 };
 
 static int
-read_policy(struct reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	return json_is_string(value) ?
-	    read_engine(reader, name, value, NULL) :
-	    read_section(reader, name, value, arg);
-}
-
-static int
-read_anchors(struct reader *reader, const char *name, const json_t *value,
+read_anchors(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
 	return conf_anchors_read(value, &reader->conf->anchors, reader->err,
 	    reader->err_len);
 }
 
-static const struct member top_members[] = {
+static const struct conf_member top_members[] = {
 	{ "v", read_version, NULL },
-	{ "listen", read_listen, OFFSET(listen) },
-	{ "api", read_listen, OFFSET(api) },
-	{ "workers", read_unsigned, RANGE(workers, 1, 64) },
+	{ "listen", read_listen, CONF_OFFSET(listen) },
+	{ "api", read_listen, CONF_OFFSET(api) },
+	{ "workers", conf_read_unsigned, CONF_RANGE(workers, 1, 64) },
 	{ "passphrase_file", read_passphrase_file, NULL },
-	{ "vault", read_section, vault_members },
-	{ "policy", read_policy, policy_members },
-	{ "ledger", read_section, ledger_members },
+	{ "vault", conf_read_section, vault_members },
+	{ "policy", conf_read_policy, NULL },
+	{ "ledger", conf_read_section, ledger_members },
 	{ "anchors", read_anchors, NULL },
-	{ "upstream", read_section, upstream_members },
-	{ "client", read_section, client_members },
-	{ "allow_unlocked_memory", read_flag, OFFSET(allow_unlocked_memory) },
+	{ "upstream", conf_read_section, upstream_members },
+	{ "client", conf_read_section, client_members },
+	{ "allow_unlocked_memory", conf_read_flag, CONF_OFFSET(allow_unlocked_memory) },
 	{ NULL, NULL, NULL }
 };
 
@@ -496,25 +302,25 @@ set_defaults(struct conf *conf)
 
 /* What depends on more than one member. */
 static int
-check_whole(struct reader *reader)
+check_whole(struct conf_reader *reader)
 {
 	const struct conf_kv *kv = &reader->conf->kv;
 
 	if (kv->mount == NULL || kv->prefix == NULL || kv->field == NULL)
-		return refuse(reader, "vault.kv", "kept, but there is no memory");
+		return conf_refuse(reader, "vault.kv", "kept, but there is no memory");
 	if (reader->conf->store == CONF_STORE_KV && kv->url == NULL)
-		return refuse(reader, "vault.kv.url", "given for the store kv");
+		return conf_refuse(reader, "vault.kv.url", "given for the store kv");
 	if (reader->conf->store == CONF_STORE_KV && kv->token_file == NULL)
-		return refuse(reader, "vault.kv.token_file", "given for the "
+		return conf_refuse(reader, "vault.kv.token_file", "given for the "
 		    "store kv");
 	if (reader->conf->policy.bundle.key_file != NULL &&
 	    reader->conf->policy.bundle.from == NULL)
-		return refuse(reader, "policy.bundle.from", "given with a key");
+		return conf_refuse(reader, "policy.bundle.from", "given with a key");
 	return 0;
 }
 
 static int
-parse(struct reader *reader, const uint8_t *bytes, size_t len)
+parse(struct conf_reader *reader, const uint8_t *bytes, size_t len)
 {
 	json_error_t error;
 	json_t *root;
@@ -534,7 +340,7 @@ parse(struct reader *reader, const uint8_t *bytes, size_t len)
 	else if (json_object_get(root, "v") == NULL)
 		snprintf(reader->err, reader->err_len, "\"v\": 1 is missing");
 	else
-		result = read_object(reader, "", root, top_members);
+		result = conf_read_object(reader, "", root, top_members);
 	json_decref(root);
 	return result == 0 ? check_whole(reader) : -1;
 }
@@ -543,7 +349,7 @@ int
 conf_parse(const void *bytes, size_t len, struct conf *out, char *err,
     size_t err_len)
 {
-	struct reader reader = { out, err, err_len };
+	struct conf_reader reader = { out, err, err_len };
 
 	set_defaults(out);
 	if (parse(&reader, bytes, len) == 0)
