@@ -256,12 +256,12 @@ url_password(const uint8_t *p, size_t len)
 {
 	const uint8_t *colon, *at;
 
-	if (is_redaction(p, len))
-		return SCAN_MENTION;
 	p += 3;
 	len -= 3;
 	colon = memchr(p, ':', len);
 	at = memrchr(p, '@', len);
+	if (at != NULL && is_redaction(p, (size_t)(at - p)))
+		return SCAN_MENTION;
 	if (colon == NULL || at == NULL || at < colon ||
 	    !looks_chosen(colon + 1, (size_t)(at - colon) - 1) ||
 	    memmem(at, (size_t)(p + len - at), "example.", 8) == at + 1)

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
 #include <sodium.h>
 
 #include "ledger/scan/needles.h"
 #include "ledger/scan/scan.h"
 
 #define NEEDLES_MAX 8192
+#define LEAVES_DEPTH 16	/* of a secret that is JSON */
 
 /* One form of one known secret. */
 struct needle {
@@ -193,12 +195,83 @@ keep_name(struct scan_needles *needles, const char *name)
 	return names[needles->secrets++];
 }
 
+/* A secret of several lines may be printed with other line ends, or on one. */
+static int
+add_lines(struct scan_needles *needles, const char *name, const uint8_t *value,
+    size_t len, char *out)
+{
+	static const char *const ends[] = { "\r\n", " ", "" };
+	size_t i, k, n;
+
+	if (memchr(value, '\n', len) == NULL)
+		return 0;
+	for (k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+		for (i = n = 0; i < len; i++) {
+			if (value[i] == '\r')
+				continue;
+			if (value[i] != '\n') {
+				out[n++] = (char)value[i];
+				continue;
+			}
+			memcpy(out + n, ends[k], strlen(ends[k]));
+			n += strlen(ends[k]);
+		}
+		while (n > 0 && isspace((unsigned char)out[n - 1]))
+			n--;
+		if (add(needles, name, "raw", out, n) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+add_value(struct scan_needles *needles, const char *name, const uint8_t *value,
+    size_t len)
+{
+	size_t cap = 6 * len + 16;
+	char *work;
+	int result;
+
+	if (len < SCAN_SECRET_MIN)
+		return 0;
+	if ((work = sodium_malloc(2 * cap)) == NULL)
+		return -1;
+	result = add_forms(needles, name, value, len, work, work + cap, cap);
+	if (result == 0)
+		result = add_lines(needles, name, value, len, work);
+	sodium_free(work);
+	return result;
+}
+
+/* Of a secret that is JSON, each text in it is one. */
+static int
+add_leaves(struct scan_needles *needles, const char *name, const json_t *value,
+    unsigned depth)
+{
+	const char *key;
+	json_t *item;
+	size_t i;
+	int rc = 0;
+
+	if (depth > LEAVES_DEPTH)
+		return 0;
+	if (json_is_string(value))
+		return add_value(needles, name, (const uint8_t *)json_string_value(value),
+		    json_string_length(value));
+	if (json_is_array(value))
+		json_array_foreach(value, i, item)
+			rc |= add_leaves(needles, name, item, depth + 1);
+	if (json_is_object(value))
+		json_object_foreach((json_t *)value, key, item)
+			rc |= add_leaves(needles, name, item, depth + 1);
+	return rc;
+}
+
 int
 scan_needles_add(struct scan_needles *needles, const char *name,
     const uint8_t *value, size_t len)
 {
-	size_t cap;
-	char *work;
+	json_t *json;
 	int result;
 
 	if (len < SCAN_SECRET_MIN) {
@@ -207,12 +280,13 @@ scan_needles_add(struct scan_needles *needles, const char *name,
 	}
 	if (len > 65536 || (name = keep_name(needles, name)) == NULL)
 		return -1;
-	cap = 6 * len + 16;
-	if ((work = sodium_malloc(2 * cap)) == NULL)
-		return -1;
-	result = add_forms(needles, name, value, len, work, work + cap, cap);
-	sodium_free(work);
 	needles->sorted = false;
+	result = add_value(needles, name, value, len);
+	if (result != 0 || *value != '{')
+		return result;
+	json = json_loadb((const char *)value, len, 0, NULL);
+	result = json == NULL ? 0 : add_leaves(needles, name, json, 0);
+	json_decref(json);
 	return result;
 }
 

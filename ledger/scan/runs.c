@@ -27,9 +27,9 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const unsigned least[KINDS] = {
-	[BASE64] = SCAN_RUN_MIN * 4 / 3 + 1,
+	[BASE64] = SCAN_RUN_MIN * 4 / 3,
 	[HEX] = 2 * SCAN_RUN_MIN,
-	[BASE32] = SCAN_RUN_MIN * 8 / 5 + 1,
+	[BASE32] = SCAN_RUN_MIN * 8 / 5,
 };
 
 static void

@@ -9,6 +9,7 @@
 
 #define CONTEXT 48	/* bytes kept in front of a word that was escaped */
 #define WORD_MAX 65536	/* of it in front of its first escape */
+#define NEAR 4		/* bytes from a space to what may be an escape again */
 #define PART_MIN 8	/* a part of a word that a line end cuts in two */
 
 void
@@ -472,6 +473,8 @@ pass(struct work *w, size_t n)
 	if (w->open) {
 		while (i < n && !is_space(p[i]))
 			i++;
+		if (n - i <= NEAR)
+			i = n;	/* every letter may be escaped, and so a space */
 		if (copy(w, i < n ? i + 1 : i) != 0 || (i < n && close_segment(w) != 0))
 			return -1;
 		n -= i < n ? i + 1 : i;

@@ -10,7 +10,7 @@
 
 #include "ledger/scan/map.h"
 
-#define SCAN_RUN_MIN 20		/* decoded bytes: no format is shorter */
+#define SCAN_RUN_MIN 18		/* decoded bytes: no format is shorter */
 
 struct scan_view {
 	const char *name;	/* of the decoding: "base64" */
