@@ -44,34 +44,45 @@ relate_by_tree(const struct anchor_question *q, const struct checkpoint *at)
 	return memcmp(root, at->root, sizeof(root)) == 0 ? BELONGS : FORKS;
 }
 
+static bool
+signed_by_log(const struct anchor_question *q, const struct gather_note *note)
+{
+	struct note parsed;
+	const char *why;
+
+	return note_parse(&parsed, note->text, note->len, &why) == 0 &&
+	    note_verify(&parsed, epochs_key(q->epochs, note->at.size), NULL) ==
+	    NOTE_GOOD;
+}
+
+/* wanted: it would be a better anchor than those known, and worth reading the
+ * tree for. */
 static enum relation
-relate_before(const struct anchor_question *q, const struct checkpoint *at)
+relate_before(const struct anchor_question *q, const struct checkpoint *at,
+    bool wanted)
 {
 	uint8_t root[TREE_HASH_LEN];
 
 	if (q->root_at != NULL && q->root_at(q->context, at->size, root) == 1)
 		return memcmp(root, at->root, sizeof(root)) == 0 ? BELONGS :
 		    FORKS;
-	return relate_by_tree(q, at);
+	return wanted ? relate_by_tree(q, at) : UNKNOWN_RELATION;
 }
 
+/* By its root alone; whether the log signed it is asked where it matters. */
 static enum relation
-relate(const struct anchor_question *q, const struct gather_note *note)
+relate(const struct anchor_question *q, const struct gather_note *note,
+    bool wanted)
 {
 	const struct checkpoint *at = &note->at;
-	struct note parsed;
-	const char *why;
 
-	if (strcmp(at->origin, q->at.origin) != 0 ||
-	    note_parse(&parsed, note->text, note->len, &why) != 0 ||
-	    note_verify(&parsed, epochs_key(q->epochs, at->size), NULL) !=
-	    NOTE_GOOD)
+	if (strcmp(at->origin, q->at.origin) != 0)
 		return NOT_THE_LOGS;
 	if (at->size == q->at.size)
 		return memcmp(at->root, q->at.root, TREE_HASH_LEN) == 0 ?
 		    BELONGS : FORKS;
 	if (at->size < q->at.size || (!q->bundle && at->size <= q->records))
-		return relate_before(q, at);
+		return relate_before(q, at, wanted);
 	if (!q->bundle)
 		return BEYOND;
 	return note->proof != NULL && note->old_size == q->at.size &&
@@ -186,14 +197,31 @@ contradict(struct asking *asking, const struct gather_note *note,
 	answer->contradiction = note->at.size;
 }
 
-/* True while more is worth reading. */
+/* Could it say more than is known of somebody whom the policy names? */
 static bool
+is_wanted(const struct asking *asking, const struct gather_note *note)
+{
+	for (unsigned i = 0; i < asking->answer->claims; i++) {
+		if (asking->answer->claim[i].size <= note->at.size)
+			return true;
+	}
+	return false;
+}
+
+/* Largest first: so signatures are checked for a few, and the rest are only
+ * compared. */
+static void
 take_note(struct asking *asking, const struct gather_note *note)
 {
-	switch (relate(asking->question, note)) {
+	bool wanted = is_wanted(asking, note);
+	enum relation relation = relate(asking->question, note, wanted);
+
+	if ((relation == BELONGS && !wanted) || relation == UNKNOWN_RELATION ||
+	    relation == NOT_THE_LOGS ||
+	    !signed_by_log(asking->question, note))
+		return;
+	switch (relation) {
 	case BELONGS:
-		if (asking->question->trust == NULL)
-			break;
 		take_cosignatures(asking, note);
 		take_stamps(asking, note);
 		break;
@@ -205,10 +233,8 @@ take_note(struct asking *asking, const struct gather_note *note)
 		break;
 	case UNKNOWN_RELATION:
 	case NOT_THE_LOGS:
-		asking->gather.unusable++;
 		break;
 	}
-	return true;
 }
 
 /* ---- whether it is enough ---- */
