@@ -51,6 +51,34 @@ open_runs(const json_t *reply)
 	return n;
 }
 
+/* Who vouches for the ledger, and how far behind. */
+static void
+print_anchors(const json_t *health)
+{
+	const json_t *list = json_object_get(health, "anchors");
+	bool gone = strcmp(client_str(health, "anchoring"), "gone") == 0;
+	json_t *anchor;
+	size_t i;
+
+	if (gone)
+		printf("anchors   %sthe anchoring process is gone: restart the "
+		    "daemon%s\n", cli_colour(stdout, CLI_RED),
+		    cli_colour(stdout, CLI_PLAIN));
+	json_array_foreach(list, i, anchor) {
+		const char *state = client_str(anchor, "state");
+		const char *detail = client_str(anchor, "detail");
+		bool good = strcmp(state, "ok") == 0;
+
+		printf("%-9s %s: %s%s%s%s%s, %" JSON_INTEGER_FORMAT
+		    " records behind\n", cli_clean(client_str(anchor, "kind")),
+		    cli_clean(client_str(anchor, "name")),
+		    cli_colour(stdout, good ? CLI_GREEN : CLI_YELLOW),
+		    cli_clean(state), detail[0] != '\0' ? ": " : "",
+		    cli_clean(detail), cli_colour(stdout, CLI_PLAIN),
+		    json_integer_value(json_object_get(anchor, "behind")));
+	}
+}
+
 static void
 print_status(const json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
@@ -69,6 +97,7 @@ print_status(const json_t *daemon, const struct client_reply *health,
 	printf("ledger    %s%s%s\n", cli_colour(stdout, well ? CLI_GREEN : CLI_RED),
 	    well ? "ok" : "failed: everything is refused; see run/daemon.log",
 	    cli_colour(stdout, CLI_PLAIN));
+	print_anchors(health->json);
 	printf("runs      %zu open\n", open_runs(runs->json));
 }
 
@@ -83,6 +112,9 @@ print_json(json_t *daemon, const struct client_reply *health,
 	if (health->status != 0) {
 		json_object_set_new(out, "healthy",
 		    json_boolean(health->status == 200));
+		if (json_object_get(health->json, "anchors") != NULL)
+			json_object_set(out, "anchors",
+			    json_object_get(health->json, "anchors"));
 		json_object_set_new(out, "runs_open",
 		    json_integer((json_int_t)open_runs(runs->json)));
 	}

@@ -192,8 +192,10 @@ on_file(void *context, const char *path, uint64_t size, int regular)
 	size_t prefix = strlen(visit->prefix), n = strlen(path);
 	const char *name = path + prefix;
 
-	if (!regular || strncmp(path, visit->prefix, prefix) != 0 ||
-	    strspn(name, "0123456789") != DIGITS || name[DIGITS] != '.')
+	if (!regular || strncmp(path, visit->prefix, prefix) != 0)
+		return 0;
+	visit->gather->alarms += strncmp(name, "alarm.", 6) == 0;
+	if (strspn(name, "0123456789") != DIGITS || name[DIGITS] != '.')
 		return 0;
 	if (strcmp(name + DIGITS, visit->bundle ? ".anchor" : ".note") == 0)
 		return take_file(visit, path, visit->bundle);
@@ -255,6 +257,25 @@ gather_free(struct gather *gather)
 	free(gather->note);
 	free(gather->stamp);
 	*gather = (struct gather){ .notes = 0 };
+}
+
+void
+gather_extent(const struct gather *gather, uint64_t *cosigned,
+    uint64_t *stamped)
+{
+	struct note note;
+	const char *why;
+
+	*cosigned = 0;
+	*stamped = gather->stamps > 0 ?
+	    gather->stamp[gather->stamps - 1].size : 0;
+	for (unsigned i = gather->notes; i > 0 && *cosigned == 0; i--) {
+		const struct gather_note *at = &gather->note[i - 1];
+
+		if (note_parse(&note, at->text, at->len, &why) == 0 &&
+		    note.count > 1)
+			*cosigned = at->at.size;
+	}
 }
 
 uint8_t *

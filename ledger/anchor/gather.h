@@ -41,12 +41,18 @@ struct gather {
 	struct gather_stamp *stamp;	/* by size, largest last */
 	unsigned stamps;
 	unsigned unusable;		/* files or entries that are nothing */
+	unsigned alarms;		/* a ledger's: witnesses that contradicted it */
 	char dir[32];			/* where they lie */
 };
 
 /* 0, or -1 out of memory.  No such directory is no failure. */
 int gather_read(struct gather *gather, int dirfd, bool bundle);
 void gather_free(struct gather *gather);
+
+/* The largest sizes that somebody else is said to have signed, or stamped; 0:
+ * none.  Not verified here. */
+void gather_extent(const struct gather *gather, uint64_t *cosigned,
+    uint64_t *stamped);
 
 /* A stamp's response, to be freed; NULL where it cannot be read. */
 uint8_t *gather_stamp(const struct gather *gather, int dirfd,

@@ -37,6 +37,9 @@ struct stats {
 	/* the latest checkpoint, as it says; not verified here */
 	bool has_checkpoint;
 	uint64_t sealed;
+	/* what others are said to vouch for; not verified either */
+	uint64_t cosigned, stamped;
+	unsigned alarms;
 };
 
 /* Read all of it once.  0, or -1 with a message. */

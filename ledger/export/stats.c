@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ledger/anchor/gather.h"
 #include "ledger/evidence.h"
 #include "ledger/export/show.h"
 #include "ledger/json_out.h"
@@ -111,6 +112,18 @@ take(struct stats *s, struct hour *hour, const struct reader_line *line)
 }
 
 static void
+read_anchors(struct stats *s, int dirfd, bool bundle)
+{
+	struct gather gather;
+
+	if (gather_read(&gather, dirfd, bundle) == 0) {
+		gather_extent(&gather, &s->cosigned, &s->stamped);
+		s->alarms = gather.alarms;
+	}
+	gather_free(&gather);
+}
+
+static void
 read_checkpoint(struct stats *s, const char *dir, bool bundle)
 {
 	const int dirfd = evidence_dir(dir);
@@ -127,8 +140,10 @@ read_checkpoint(struct stats *s, const char *dir, bool bundle)
 		s->sealed = checkpoint.size;
 	}
 	free(text);
-	if (dirfd >= 0)
+	if (dirfd >= 0) {
+		read_anchors(s, dirfd, bundle);
 		close(dirfd);
+	}
 }
 
 int
@@ -203,6 +218,17 @@ put_checkpoint(const struct stats *s, FILE *out)
 		    s->sealed, s->sealed - s->next);
 	else
 		fputs("checkpoint    none that can be read\n", out);
+	fprintf(out, "anchors       %" PRIu64 " cosigned, %" PRIu64 " stamped",
+	    s->cosigned, s->stamped);
+	if (s->has_checkpoint) {
+		uint64_t most = s->cosigned > s->stamped ? s->cosigned : s->stamped;
+
+		fprintf(out, ", %" PRIu64 " signed ones that nobody vouches for",
+		    s->sealed > most ? s->sealed - most : 0);
+	}
+	if (s->alarms > 0)
+		fprintf(out, "; %u ALARMS: see anchors/alarm.*", s->alarms);
+	putc('\n', out);
 }
 
 void
@@ -299,6 +325,9 @@ stats_json(const struct stats *s, FILE *out)
 		json_out_uint(&o, "sealed", s->sealed);
 	else
 		json_out_null(&o, "sealed");
+	json_out_uint(&o, "cosigned", s->cosigned);
+	json_out_uint(&o, "stamped", s->stamped);
+	json_out_uint(&o, "anchor_alarms", s->alarms);
 	json_names(&o, "streams", s->stream, s->streams, true);
 	json_names(&o, "types", s->type, s->types, false);
 	json_out_object_end(&o);
