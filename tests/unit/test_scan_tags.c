@@ -1,0 +1,226 @@
+/* Tags: which secrets are strong enough, that what is written finds them and
+ * nothing else, and files that must be refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <openssl/evp.h>
+#include <sodium.h>
+
+#include "ledger/scan/tags.h"
+#include "ledger/scan/tags_impl.h"
+#include "scan_sample.h"
+
+#define GHP "ghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9"
+
+static int
+setup(void **state)
+{
+	return sodium_init() < 0;
+}
+
+static enum scan_strength
+strength(const char *secret)
+{
+	return scan_tags_strength((const uint8_t *)secret, strlen(secret));
+}
+
+static void
+strengths(void **state)
+{
+	static const char *const strong[] = {
+		GHP, "Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEfQ7xk2Lm", /* looks drawn */
+		"4f1c0de9a8b7c6d5e4f3a2b1c0d9e8f7", "sk" "_live_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf",
+	};
+	static const char *const weak[] = {
+		"", "short", "Q7xk2LmZp9RtVb4NcW8sYd1", "correct-horse-battery-staple",
+		"correcthorsebatterystaple12", "CorrectHorse7Battery42Staple",
+		"SummerHoliday2026InTheMountains", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		"0000000000000000000000000000000000000000", "12345678901234567890123456789012",
+		"AKIA" "Q7XK2LMZP5RTVB4N", "AGE-SECRET" "-KEY", "the quick brown fox jumps over it",
+		/* 22 unknown characters, then a checksum that follows from them */
+		"sk" "_live_Q7xk2LmZp9",
+		/* what a token says of itself can be guessed; its end is too short */
+		"ey" "JhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibiI6MX0.Q7xk2LmZp9RtVb",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(strong) / sizeof(strong[0]); i++)
+		if (strength(strong[i]) != SCAN_TAGGED)
+			fail_msg("strong %zu is called weak", i);
+	for (i = 0; i < sizeof(weak) / sizeof(weak[0]); i++)
+		if (strength(weak[i]) != SCAN_WEAK)
+			fail_msg("weak %zu is published", i);
+}
+
+/* The bits that a format's own token hides: never a fixed one, or a checksum's. */
+static void
+hidden(void **state)
+{
+	uint8_t tenths[64];
+	size_t i;
+
+	assert_true(scan_formats_hidden(GHP, 40, tenths));
+	for (i = 0; i < 40; i++)
+		assert_int_equal(tenths[i], i < 4 || i >= 34 ? 0 : 59);
+	assert_false(scan_formats_hidden("nothing", 7, tenths));
+}
+
+static char *
+file_of(const char *secret, size_t *len)
+{
+	struct scan_tags_writer *writer = scan_tags_writer_new();
+	char commitment[SCAN_TAGS_COMMITMENT_MAX], again[SCAN_TAGS_COMMITMENT_MAX];
+	char *text;
+
+	assert_non_null(writer);
+	assert_int_equal(scan_tags_add(writer, (const uint8_t *)secret, strlen(secret)),
+	    SCAN_TAGGED);
+	assert_int_equal(scan_tags_add(writer, (const uint8_t *)secret, strlen(secret)),
+	    SCAN_TAGGED);
+	text = scan_tags_write(writer, len, commitment);
+	assert_non_null(text);
+	scan_tags_commitment(text, *len, again);
+	assert_string_equal(commitment, again);
+	scan_tags_writer_free(writer);
+	return text;
+}
+
+static void
+count(void *context, size_t at, const char *id)
+{
+	if (strcmp(id, SCAN_TAG_CANARY) != 0)
+		++*(unsigned *)context;
+}
+
+static unsigned
+run(struct scan_tags *tags, const char *text)
+{
+	struct scan_tags_room *room = scan_tags_room_new(tags);
+	unsigned n = 0;
+
+	assert_non_null(room);
+	assert_int_equal(scan_tags_run(room, (const uint8_t *)text, strlen(text), count,
+	    &n), 0);
+	scan_tags_room_free(room);
+	return n;
+}
+
+static void
+written_and_read(void **state)
+{
+	char err[200], text[512];
+	struct scan_tags *tags;
+	size_t len, i;
+	char *file = file_of(GHP, &len);
+
+	tags = scan_tags_read(file, len, err, sizeof(err));
+	assert_non_null(tags);
+	assert_int_equal(scan_tags_count(tags), 64);
+	assert_int_equal(run(tags, GHP), 2);
+	for (i = 0; i < 60; i++) {
+		snprintf(text, sizeof(text), "%.*s%s", (int)i,
+		    "=abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", GHP);
+		assert_int_equal(run(tags, text), 2);
+	}
+	/* less than a window, or another character in both, is nothing */
+	snprintf(text, sizeof(text), "%.23s", GHP);
+	assert_int_equal(run(tags, text), 0);
+	snprintf(text, sizeof(text), "%s", GHP);
+	text[20] ^= 1;
+	assert_int_equal(run(tags, text), 0);
+	assert_int_equal(run(tags, SCAN_TAG_FIXTURE), 0);
+	scan_tags_free(tags);
+	free(file);
+}
+
+/* FORMAT.md's words, followed by somebody else. */
+static void
+by_the_format(void **state)
+{
+	static const uint8_t key[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	static const uint8_t w[25] = "Q7xk2LmZp9RtVb4NcW8sYd1H";
+	uint8_t h[16], x2[16] = { 0 }, e[32], tag[16], want[16];
+	EVP_CIPHER_CTX *aes = EVP_CIPHER_CTX_new();
+	int i, len;
+
+	EVP_EncryptInit_ex(aes, EVP_aes_128_ecb(), NULL, key, NULL);
+	EVP_CIPHER_CTX_set_padding(aes, 0);
+	EVP_EncryptUpdate(aes, e, &len, w, 16);
+	for (i = 0; i < 16; i++)
+		h[i] = e[i] ^ w[i];
+	memcpy(x2, w + 16, 8);
+	x2[8] = 0x80;
+	x2[15] = 0x18;
+	for (i = 0; i < 16; i++)
+		x2[i] ^= h[i];
+	EVP_EncryptUpdate(aes, e, &len, x2, 16);
+	for (i = 0; i < 16; i++)
+		want[i] = e[i] ^ x2[i];
+	EVP_CIPHER_CTX_free(aes);
+	assert_int_equal(scan_tag_make(key, w, tag), 0);
+	assert_memory_equal(tag, want, 16);
+}
+
+static void
+refused(void **state)
+{
+	static const char *const bad[] = { "", "{}", "[]", "{\"v\":1}", "null" };
+	char err[200], *other;
+	size_t len, i, cut;
+	char *file = file_of(GHP, &len);
+	struct scan_tags *tags;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_null(scan_tags_read(bad[i], strlen(bad[i]), err, sizeof(err)));
+	for (cut = 0; cut + 2 < len; cut += 97)
+		assert_null(scan_tags_read(file, cut, err, sizeof(err)));
+	/* any change of a digit leaves it unreadable, or without its canary, or
+	 * as good as before */
+	for (i = 0; i < len; i += 31) {
+		other = malloc(len);
+		memcpy(other, file, len);
+		other[i] ^= 1;
+		tags = scan_tags_read(other, len, err, sizeof(err));
+		if (tags != NULL)
+			assert_true(run(tags, GHP) <= 2);
+		scan_tags_free(tags);
+		free(other);
+	}
+	free(file);
+}
+
+/* Two files of one secret have nothing in common. */
+static void
+unlinked(void **state)
+{
+	size_t a_len, b_len, i;
+	char *a = file_of(GHP, &a_len), *b = file_of(GHP, &b_len), tag[33];
+
+	assert_int_equal(a_len, b_len);
+	for (i = (size_t)(strstr(a, "\"tags\":[") - a) + 8; i + 34 < a_len; i++)
+		if (a[i] == '"' && a[i + 33] == '"') {
+			snprintf(tag, sizeof(tag), "%.32s", a + i + 1);
+			assert_null(memmem(b, b_len, tag, 32));
+		}
+	free(a);
+	free(b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strengths),
+		cmocka_unit_test(hidden),
+		cmocka_unit_test(written_and_read),
+		cmocka_unit_test(by_the_format),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(unlinked),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
