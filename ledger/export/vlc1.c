@@ -185,6 +185,9 @@ put_policy(struct vlc1 *j, const struct export_item *item)
 	char leaf[HEX + 1];
 	struct line l;
 
+	/* One that was refused leaves everything as it was. */
+	if (after == NULL)
+		after = before;
 	hex_of(item->leaf, leaf);
 	line_begin(&l);
 	text(&l, "after", after != NULL ? after : "");
