@@ -98,6 +98,8 @@ read_body(struct facts *f, const json_t *b)
 	f->redactions = get_number(b, "redactions");
 	if (get_number(b, "count") > 0)
 		f->count = (uint64_t)get_number(b, "count");
+	if (strcmp(f->type, "scan") == 0)
+		get_text(b, "verdict", f->event, sizeof(f->event));
 	if (strcmp(f->type, "secret") == 0) {
 		get_text(b, "name", f->secret, sizeof(f->secret));
 		f->version = get_number(b, "version");
@@ -109,6 +111,8 @@ kind_of(const struct facts *f)
 {
 	if (strcmp(f->type, "refusal") == 0 || strcmp(f->decision, "deny") == 0)
 		return FACTS_REFUSED;
+	if (strcmp(f->type, "scan") == 0 && strcmp(f->event, "clean") != 0)
+		return FACTS_FAILED;
 	if (strcmp(f->type, "outcome") == 0)
 		return f->error[0] != '\0' ? FACTS_FAILED : FACTS_NEUTRAL;
 	if (strcmp(f->type, "use") == 0 || strcmp(f->decision, "allow") == 0 ||
@@ -159,6 +163,8 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 		snprintf(buf, cap, "%s %s, version %" PRId64, f->secret, f->event, f->version);
 	else if (secret)
 		snprintf(buf, cap, "%s %s", f->secret, f->event);
+	else if (strcmp(f->type, "scan") == 0)
+		snprintf(buf, cap, "for secrets, before sealing: %s", f->event);
 	else if (f->state[0] != '\0')
 		snprintf(buf, cap, "%s%s%s", f->state, f->agent[0] != '\0' ? " for " : "",
 		    f->agent);

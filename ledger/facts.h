@@ -28,7 +28,8 @@ struct facts {
 	/* "" where the body has none */
 	char decision[16], rule[128], reason[512], remedy[512], error[256];
 	char verb[64], tool[128], scheme[16], host[256], path[FACTS_TEXT_MAX];
-	char grant[128], secret[128], agent[128], state[64], event[64];
+	char grant[128], secret[128], agent[128], state[64];
+	char event[64];			/* of a secret; a scan's verdict */
 	char parent[65];		/* hex of a leaf */
 	int64_t port, status, uid, pid;	/* -1: none */
 	int64_t bytes_out, bytes_in, duration_us, redactions, version;	/* -1: none */

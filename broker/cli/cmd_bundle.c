@@ -16,7 +16,6 @@ const struct opt cmd_bundle_opts[] = {
 	{ "directory", 0, NULL, false, "a directory instead of one file" },
 	{ "coverage", 0, "DIR", false, "adapters' coverage manifests, to go with it" },
 	{ "truth", 0, "DIR", false, "what independent observers recorded, to go with it" },
-	{ "scan", 0, "DIR", false, "tags of secrets and scan results, to go with it" },
 	{ "ledger", 0, "DIR", false, "a ledger's directory; default this home's" },
 	{ NULL, 0, NULL, false, NULL }
 };
@@ -25,7 +24,8 @@ const char cmd_bundle_details[] =
 "RUN is a run's id; by default the last one's.  The run must be closed, and a\n"
 "signed checkpoint behind it.  The file is put in place whole or not at all, and\n"
 "never in place of another.  `countersign verify FILE` and `countersign-verify\n"
-"--key KEY FILE` verify it.";
+"--key KEY FILE` verify it.  The tags with which an auditor can look for the\n"
+"vault's secrets stay apart, in runs/RUN.tags of the home: --tags of verify.";
 
 /* The last run's id: the name of its evidence. */
 static int
@@ -55,7 +55,7 @@ write_bundle(const struct opts *opts, const char *run, const char *out)
 	struct packs_kept *kept = NULL;
 	struct bundle_options options = { .ledger = ledger, .run = run, .out = out,
 	    .packs = packs, .coverage = opt_value(opts, "coverage"),
-	    .truth = opt_value(opts, "truth"), .scan = opt_value(opts, "scan"),
+	    .truth = opt_value(opts, "truth"),
 	    .archive = !opt_flag(opts, "directory") };
 	size_t i;
 	int rc = -1;

@@ -1,9 +1,10 @@
 /*
  * Syslog over TLS, RFC 5425.  There is no acknowledgement in it: what was
- * written when a connection broke may not have arrived.  So the frames of a
- * batch are only taken as sent when the connection still stood after the last
- * of them, and the batch is sent again over the next one otherwise: a receiver
- * sees each at least once, but for what it lost itself.
+ * written when a connection broke may not have arrived.  So a batch is only
+ * taken as sent when the connection still stood after it (for the first one of
+ * a connection: a second later, since a receiver that wants none hangs up at
+ * once), it is sent again over the next one otherwise, and the batch before it
+ * too.  A receiver may see some twice, which have the same externalId.
  */
 #include "export/sender.h"
 
@@ -23,12 +24,16 @@
 
 #define TIMEOUT_S 30
 #define GOODBYE_MS 2000
+#define FIRST_MS 1000
 
 struct syslog_sender {
 	struct sender_options options;
 	SSL_CTX *ctx;
 	SSL *ssl;
 	int fd;
+	bool fresh;		/* nothing was sent over this connection yet */
+	char *last;		/* the batch before, which may have been lost */
+	size_t last_len;
 	char host[256], port[16];
 };
 
@@ -128,6 +133,7 @@ syslog_sender_free(struct syslog_sender *s)
 		return;
 	say_goodbye(s);
 	hang_up(s);
+	free(s->last);
 	SSL_CTX_free(s->ctx);
 	free(s);
 }
@@ -191,6 +197,7 @@ connect_once(struct syslog_sender *s, char *err, size_t err_len)
 		hang_up(s);
 		return 0;
 	}
+	s->fresh = true;
 	if (SSL_connect(s->ssl) == 1)
 		return 1;
 	verified = SSL_get_verify_result(s->ssl);
@@ -203,17 +210,19 @@ connect_once(struct syslog_sender *s, char *err, size_t err_len)
 /* A receiver that has hung up is readable: syslog receivers send nothing.  TLS
  * session tickets are readable too, and no goodbye: the read returns behind them. */
 static bool
-still_there(struct syslog_sender *s)
+still_there(struct syslog_sender *s, int wait_ms)
 {
 	struct pollfd now = { s->fd, POLLIN, 0 };
 	char byte;
 	int n;
 
-	if (poll(&now, 1, 0) != 1)
-		return true;
 	SSL_clear_mode(s->ssl, SSL_MODE_AUTO_RETRY);
-	n = SSL_read(s->ssl, &byte, 1);
-	return n > 0 || SSL_get_error(s->ssl, n) == SSL_ERROR_WANT_READ;
+	while (poll(&now, 1, wait_ms) == 1) {
+		n = SSL_read(s->ssl, &byte, 1);
+		if (n <= 0 && SSL_get_error(s->ssl, n) != SSL_ERROR_WANT_READ)
+			return false;
+	}
+	return true;
 }
 
 static int
@@ -232,6 +241,37 @@ write_all(struct syslog_sender *s, const char *bytes, size_t len, char *err, siz
 	return 0;
 }
 
+/* The batch, and before it the one that may have been lost with the last
+ * connection. */
+static bool
+send_once(struct syslog_sender *s, const char *frames, size_t len, char *err,
+    size_t err_len)
+{
+	const bool fresh = s->fresh;
+
+	ERR_clear_error();
+	snprintf(err, err_len, "the receiver hung up");
+	if (!still_there(s, 0) ||
+	    (fresh && s->last_len > 0 && write_all(s, s->last, s->last_len, err, err_len) != 0) ||
+	    write_all(s, frames, len, err, err_len) != 0)
+		return false;
+	s->fresh = false;
+	return still_there(s, fresh ? FIRST_MS : 0);
+}
+
+static int
+remember(struct syslog_sender *s, const char *frames, size_t len)
+{
+	char *more = realloc(s->last, len);
+
+	if (more == NULL)
+		return -1;
+	memcpy(more, frames, len);
+	s->last = more;
+	s->last_len = len;
+	return 0;
+}
+
 enum sender_status
 syslog_sender_send(struct syslog_sender *s, const char *frames, size_t len, char *err,
     size_t err_len)
@@ -246,10 +286,10 @@ syslog_sender_send(struct syslog_sender *s, const char *frames, size_t len, char
 			return SENDER_REFUSED;
 		if (rc == 0)
 			continue;
-		ERR_clear_error();
-		if (still_there(s) && write_all(s, frames, len, err, err_len) == 0 &&
-		    still_there(s))
-			return SENDER_TAKEN;
+		if (send_once(s, frames, len, err, err_len)) {
+			snprintf(err, err_len, "out of memory");
+			return remember(s, frames, len) == 0 ? SENDER_TAKEN : SENDER_REFUSED;
+		}
 		hang_up(s);
 	}
 	return SENDER_GONE;

@@ -36,7 +36,7 @@ _countersign()
 	" policy diff") words="--help" ;;
 	" policy compare") words="--help" ;;
 	" policy reload") words="--help" ;;
-	" bundle") words="--output --directory --coverage --truth --scan --ledger --help" ;;
+	" bundle") words="--output --directory --coverage --truth --ledger --help" ;;
 	" verify") words="--help" ;;
 	" scan") words="--help" ;;
 	" ledger") words="tail query stats export publish rotate-key restart-origin --help --lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;

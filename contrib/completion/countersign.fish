@@ -106,7 +106,6 @@ complete -c countersign -n '__countersign_at " bundle"' -l output -r -d 'where t
 complete -c countersign -n '__countersign_at " bundle"' -l directory -d 'a directory instead of one file'
 complete -c countersign -n '__countersign_at " bundle"' -l coverage -r -d 'adapters\' coverage manifests, to go with it'
 complete -c countersign -n '__countersign_at " bundle"' -l truth -r -d 'what independent observers recorded, to go with it'
-complete -c countersign -n '__countersign_at " bundle"' -l scan -r -d 'tags of secrets and scan results, to go with it'
 complete -c countersign -n '__countersign_at " bundle"' -l ledger -r -d 'a ledger\'s directory; default this home\'s'
 complete -c countersign -n '__countersign_at " bundle"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a verify -d 'Verify a run\'s evidence, by default the last one\'s'

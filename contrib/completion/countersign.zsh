@@ -174,7 +174,6 @@ case "$at" in
 		'--directory:a directory instead of one file'
 		'--coverage:adapters'\'' coverage manifests, to go with it'
 		'--truth:what independent observers recorded, to go with it'
-		'--scan:tags of secrets and scan results, to go with it'
 		'--ledger:a ledger'\''s directory; default this home'\''s'
 		'--help:show this and exit'
 		) ;;

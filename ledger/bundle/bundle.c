@@ -84,7 +84,6 @@ copy_given(struct bundle *b)
 	const struct { const char *from, *under; } dirs[] = {
 		{ b->options->coverage, "coverage" },
 		{ b->options->truth, "truth" },
-		{ b->options->scan, "scan" },
 	};
 	size_t i;
 

@@ -14,7 +14,6 @@
  *   packs/<64 hex>/          each policy pack, by digest
  *   coverage/                manifests of adapters, if any
  *   truth/                   what independent observers recorded, if any
- *   scan/                    tags of secrets, and what was scanned, if any
  *
  * Frontier and records give the checkpoint's root again, so nothing within can
  * be left out.  Records of other runs that lie between are part of it.
@@ -40,7 +39,6 @@ struct bundle_options {
 	size_t pack_count;
 	const char *coverage;	/* directory to be copied, or NULL */
 	const char *truth;	/* the same */
-	const char *scan;	/* the same */
 	bool archive;		/* out is one file: <name>.tar.zst by custom */
 };
 

@@ -153,7 +153,7 @@ static bool
 is_lifecycle(const struct facts *f)
 {
 	static const char *const types[] = { "run", "teardown", "grant", "open", "close",
-	    "secret", "policy", "coverage", "key", "drop", "recover", "clock", "heads" };
+	    "secret", "policy", "coverage", "key", "drop", "recover", "clock", "heads", "scan" };
 	size_t i;
 
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
