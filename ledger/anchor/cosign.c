@@ -87,6 +87,7 @@ pick(const char *joined, size_t text_len, size_t len,
     const struct note_key *key, uint64_t *time_s, char *out, size_t cap,
     const char **why)
 {
+	const struct note_signature *sig;
 	struct note note;
 
 	if (note_parse(&note, joined, len, why) != 0)
@@ -98,8 +99,9 @@ pick(const char *joined, size_t text_len, size_t len,
 	switch (note_verify(&note, key, time_s)) {
 	case NOTE_GOOD:
 		*why = "no room for the signature";
-		return write_line(key, find(&note, key)->blob, BLOB_LEN, out,
-		    cap);
+		sig = find(&note, key);
+		return sig != NULL ? write_line(key, sig->blob, BLOB_LEN, out,
+		    cap) : -1;
 	case NOTE_UNSIGNED:
 		*why = "no signature by the witness's key";
 		return -1;

@@ -126,7 +126,7 @@ take_line(struct bundle *bundle, const char *line, size_t len)
 
 	if (len > RECORD_LINE_MAX)
 		return -1;
-	if (bundle->cap - bundle->len < len + 2) {
+	if (bundle->bytes == NULL || bundle->cap - bundle->len < len + 2) {
 		bundle->cap += len + 2 + BLOCK;
 		if ((more = realloc(bundle->bytes, bundle->cap)) == NULL)
 			return -1;

@@ -46,7 +46,7 @@ add_seals(struct load *load, const char *text, size_t len)
 
 	for (unsigned i = 1; i < load->epochs.count &&
 	    (n = epochs_entry_len(text + at, len - at)) > 0; i++, at += n) {
-		const char *end = text + at + n - 1, *note = end;
+		const char *end = text + at + n - 1, *note;
 
 		/* behind the empty line that ends the proof's hashes */
 		note = memmem(text + at, n, "\n\n", 2);
