@@ -12,6 +12,8 @@ VERSION  := 0.1.0
 SAN      ?=
 FUZZ     ?=
 BUILD    ?= $(if $(FUZZ),build-fuzz,$(if $(SAN),build-san,build))
+# One name for one object: a dependency file that says /here/build/x.o is none of build/x.o.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 PREFIX   ?= /usr/local
 WERROR   ?= $(if $(CI),1,)
 AR       ?= ar
