@@ -72,6 +72,7 @@ maker_raw(struct maker *maker, const char *text, size_t len)
 	maker->line[maker->count].text = malloc(len + 1);
 	must(maker->line[maker->count].text != NULL, "memory");
 	memcpy(maker->line[maker->count].text, text, len);
+	maker->line[maker->count].text[len] = '\0';
 	maker->line[maker->count].len = len;
 	maker_rehash(maker, maker->count++);
 }
