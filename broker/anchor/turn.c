@@ -1,8 +1,11 @@
 #include "anchor/turn.h"
 
 #include "ledger/anchor/anchors.h"
+#include "ledger/anchor/epochs.h"
 #include "ledger/anchor/cosign.h"
 #include "ledger/anchor/stamp.h"
+#include "ledger/anchor/witness.h"
+#include "ledger/evidence.h"
 #include "ledger/hash_lines.h"
 #include "ledger/hashes.h"
 #include "ledger/io.h"
@@ -157,6 +160,29 @@ take_size(struct turn *turn, struct turn_witness *witness, uint64_t sent)
 	return ANCHOR_GOOD;
 }
 
+/* A witness of ours can be shown how the key in force follows from the one it
+ * knows; others are told by their operators. */
+static bool
+show_epochs(struct turn *turn, size_t i)
+{
+	size_t len = 0;
+	char url[512], *text = evidence_read(turn->ledger_fd, EPOCHS_FILE,
+	    WITNESS_EPOCHS_MAX, &len);
+	int sent = -1;
+
+	if (text != NULL && len > 0) {
+		snprintf(url, sizeof(url), "%s/epochs",
+		    turn->conf->witness[i].url);
+		sent = post(&(struct post){ .url = url,
+		    .type = "text/plain; charset=utf-8",
+		    .ca_file = turn->conf->ca_file, .body = text,
+		    .body_len = len, .timeout_ms = turn->timeout_ms },
+		    &turn->reply);
+	}
+	free(text);
+	return sent == 0 && turn->reply.status == 200;
+}
+
 static enum anchor_reason
 ask(struct turn *turn, size_t i, uint64_t *time_s, bool *again)
 {
@@ -179,6 +205,8 @@ ask(struct turn *turn, size_t i, uint64_t *time_s, bool *again)
 	case 200:
 		return take_line(turn, witness, time_s);
 	case 403:
+		*again = !turn->shown && show_epochs(turn, i);
+		turn->shown = true;
 		return ANCHOR_UNKNOWN_KEY;
 	case 404:
 		return ANCHOR_UNKNOWN_LOG;
@@ -210,11 +238,12 @@ ask_witness(struct turn *turn, size_t i)
 	if (atomic_load(&party->reason) == ANCHOR_GOOD &&
 	    witness->at == turn->at.size)
 		return;
+	turn->shown = false;
 	for (int n = 0; n < TRIES && again; n++) {
 		again = false;
 		reason = ask(turn, i, &time_s, &again);
 	}
-	if (again)
+	if (again && reason == ANCHOR_GOOD)
 		reason = ANCHOR_REFUSED;	/* it moved each time */
 	if (reason == ANCHOR_GOOD) {
 		witness->at = turn->at.size;

@@ -35,6 +35,7 @@ struct turn {
 	char note[NOTE_MAX + 1];
 	size_t note_len;
 	struct checkpoint at;
+	bool shown;		/* epochs, to the witness that is asked */
 	char cosigned[2 * NOTE_MAX];
 	size_t cosigned_len;
 	char body[SUBMISSION_MAX + 1];

@@ -4,8 +4,8 @@
 
 const char cmd_rotate_details[] =
 "The key before signs its last checkpoint, which ends with the record that\n"
-"brings in the new one, and is erased.  Auditors go on pinning log.vkey; tell\n"
-"witnesses the vkey that this prints.";
+"brings in the new one, and is erased.  Auditors go on pinning log.vkey, and\n"
+"`countersign witness` follows by itself; tell other witnesses the vkey printed.";
 
 int
 cmd_rotate(const struct opts *opts)

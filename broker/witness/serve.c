@@ -58,7 +58,7 @@ static bool
 is_submission(const char *method, const char *url)
 {
 	return strcmp(method, "POST") == 0 &&
-	    strcmp(url, "/add-checkpoint") == 0;
+	    (strcmp(url, "/add-checkpoint") == 0 || strcmp(url, "/epochs") == 0);
 }
 
 static enum MHD_Result
@@ -98,25 +98,28 @@ tell(const struct witness_reply *reply)
 
 static enum MHD_Result
 submit(struct witness_server *server, struct MHD_Connection *connection,
-    const struct call *call)
+    const struct call *call, const char *url)
 {
+	const char *body = call->body != NULL ? call->body : "";
 	struct witness_reply reply;
 
-	witness_add_checkpoint(server->witness,
-	    call->body != NULL ? call->body : "", call->len,
-	    (uint64_t)time(NULL), &reply);
+	if (strcmp(url, "/epochs") == 0)
+		witness_add_epochs(server->witness, body, call->len, &reply);
+	else
+		witness_add_checkpoint(server->witness, body, call->len,
+		    (uint64_t)time(NULL), &reply);
 	tell(&reply);
 	return answer(connection, reply.status, reply.type, reply.body,
 	    reply.len);
 }
 
-/* False: no more than a submission can have is read. */
+/* False: no more than can be meant is read. */
 static bool
 collect(struct call *call, const char *data, size_t len)
 {
 	char *more;
 
-	if (len > SUBMISSION_MAX - call->len)
+	if (len > WITNESS_EPOCHS_MAX - call->len)
 		return false;
 	if (call->cap - call->len < len) {
 		call->cap = 2 * (call->len + len);
@@ -150,7 +153,7 @@ handle(void *arg, struct MHD_Connection *connection, const char *url,
 		*len = 0;
 		return collect(call, data, n) ? MHD_YES : MHD_NO;
 	}
-	return submit(server, connection, call);
+	return submit(server, connection, call, url);
 }
 
 static void

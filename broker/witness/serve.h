@@ -2,6 +2,7 @@
  * A witness over HTTP (libmicrohttpd): what ledger/anchor/witness.h decides.
  *
  *   POST /add-checkpoint     c2sp.org/tlog-witness
+ *   POST /epochs             how a log's later keys follow (ours)
  *   GET  /checkpoint/<id>    the latest checkpoint cosigned of one log, for
  *                            monitors; id as in the state file's name
  *   GET  /healthz

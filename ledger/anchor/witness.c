@@ -1,7 +1,9 @@
 #include "ledger/anchor/witness.h"
 #include "ledger/anchor/cosign.h"
+#include "ledger/anchor/epochs.h"
 #include "ledger/anchor/submission.h"
 #include "ledger/io.h"
+#include "ledger/proof.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,7 +26,7 @@
 /* One log: an origin with the keys that may sign for it. */
 struct watched {
 	char origin[NOTE_NAME_MAX + 1], id[33];
-	struct note_key *key;
+	struct epochs *key;	/* each with those that follow from it */
 	unsigned keys;
 	struct checkpoint at;	/* the latest; size 0: none */
 	char *note;		/* as cosigned; NULL: none */
@@ -201,7 +203,7 @@ static int
 add_key(struct witness *witness, const struct note_key *key)
 {
 	struct watched *log = find_log(witness, key->name), *more;
-	struct note_key *keys;
+	struct epochs *keys;
 
 	if (log == NULL) {
 		more = realloc(witness->log,
@@ -218,7 +220,9 @@ add_key(struct witness *witness, const struct note_key *key)
 	if (keys == NULL)
 		return -1;
 	log->key = keys;
-	keys[log->keys++] = *key;
+	if (epochs_pin(&keys[log->keys], key) != 0)
+		return -1;
+	log->keys++;
 	return 0;
 }
 
@@ -350,6 +354,81 @@ read_state(struct witness *witness, struct watched *log,
 	return status;
 }
 
+/* ---- keys that follow ---- */
+
+/* Do the known epochs stand at the beginning of the others? */
+static bool
+extends(const struct epochs *known, const struct epochs *others)
+{
+	if (others->count < known->count)
+		return false;
+	for (unsigned i = 0; i < known->count; i++) {
+		const struct epoch *a = &known->epoch[i], *b = &others->epoch[i];
+
+		if (memcmp(a->key.pk, b->key.pk, NOTE_PK_LEN) != 0 ||
+		    (i + 1 < known->count && a->until != b->until))
+			return false;
+	}
+	return true;
+}
+
+/* From whichever watched key they follow: 200, 400 or 409. */
+static unsigned
+follow(struct watched *log, const char *text, size_t len, const char **why)
+{
+	unsigned status = 400;
+
+	*why = "they do not follow from a key that is watched";
+	for (unsigned i = 0; i < log->keys; i++) {
+		struct epochs list;
+		const char *rule;
+
+		if (epochs_pin(&list, &log->key[i].epoch[0].key) != 0)
+			continue;
+		if (epochs_follow(&list, text, len, &rule) != 0 ||
+		    list.count < 2) {
+			epochs_free(&list);
+			continue;
+		}
+		if (extends(&log->key[i], &list)) {
+			epochs_free(&log->key[i]);
+			log->key[i] = list;	/* transferred */
+			return 200;
+		}
+		epochs_free(&list);
+		*why = "this witness knows other keys, or more of them";
+		status = 409;
+	}
+	return status;
+}
+
+static void
+name_epochs(const struct watched *log, char out[64])
+{
+	snprintf(out, 64, "epochs-%s", log->id);
+}
+
+static int
+read_epochs(struct witness *witness, struct watched *log,
+    struct problem *problem)
+{
+	char name[64], *text = malloc(WITNESS_EPOCHS_MAX);
+	const char *why = "";
+	ssize_t n;
+	int status = 0;
+
+	name_epochs(log, name);
+	if (text == NULL)
+		return problem_set(problem, "out of memory");
+	n = io_read_file(witness->dirfd, name, text, WITNESS_EPOCHS_MAX);
+	if (n < 0 && errno != ENOENT)
+		status = problem_errno(problem, "%s", name);
+	else if (n > 0 && follow(log, text, (size_t)n, &why) != 200)
+		status = problem_set(problem, "%s: %s", name, why);
+	free(text);
+	return status;
+}
+
 static int
 lock(struct witness *witness, struct problem *problem)
 {
@@ -374,7 +453,8 @@ open_all(struct witness *witness, const char *dir, struct problem *problem)
 	    read_logs(witness, problem) != 0)
 		return -1;
 	for (unsigned i = 0; i < witness->logs; i++) {
-		if (read_state(witness, &witness->log[i], problem) != 0)
+		if (read_state(witness, &witness->log[i], problem) != 0 ||
+		    read_epochs(witness, &witness->log[i], problem) != 0)
 			return -1;
 	}
 	return 0;
@@ -402,6 +482,8 @@ witness_close(struct witness *witness)
 	if (witness == NULL)
 		return;
 	for (unsigned i = 0; i < witness->logs; i++) {
+		for (unsigned k = 0; k < witness->log[i].keys; k++)
+			epochs_free(&witness->log[i].key[k]);
 		free(witness->log[i].key);
 		free(witness->log[i].note);
 	}
@@ -535,8 +617,9 @@ admit(struct turn *turn)
 	memcpy(turn->reply->origin, turn->log->origin,
 	    sizeof(turn->reply->origin));
 	for (unsigned i = 0; i < turn->log->keys; i++) {
-		int n = cosign_plain(&turn->note, &turn->log->key[i],
-		    turn->plain, sizeof(turn->plain));
+		int n = cosign_plain(&turn->note, epochs_key(
+		    &turn->log->key[i], turn->at.size), turn->plain,
+		    sizeof(turn->plain));
 
 		turn->plain_len = n > 0 ? (size_t)n : 0;
 		if (n > 0)
@@ -617,4 +700,61 @@ witness_add_checkpoint(struct witness *witness, const char *body, size_t len,
 	if (read_note(&turn, body, len) == 0 && admit(&turn) == 0 &&
 	    follows(&turn) == 0)
 		cosign(&turn);
+}
+
+/* ---- epochs ---- */
+
+static void
+say_epochs(struct witness_reply *reply, unsigned status, const char *event,
+    const char *text)
+{
+	reply->status = status;
+	reply->event = event;
+	reply->type = "text/plain; charset=utf-8";
+	reply->len = (size_t)snprintf(reply->body, sizeof(reply->body), "%s\n",
+	    text);
+}
+
+/* The log is named by the checkpoint that ends its first epoch. */
+static struct watched *
+log_of(const struct witness *witness, const char *body, size_t len)
+{
+	const char *lf = memchr(body, '\n', len);
+	struct checkpoint at;
+
+	if (lf == NULL || epochs_entry_len(body, len) == 0 ||
+	    proof_checkpoint(lf + 1, epochs_entry_len(body, len) -
+	    (size_t)(lf + 1 - body) - 1, &at) != 0)
+		return NULL;
+	return find_log(witness, at.origin);
+}
+
+void
+witness_add_epochs(struct witness *witness, const char *body, size_t len,
+    struct witness_reply *reply)
+{
+	struct watched *log = len <= WITNESS_EPOCHS_MAX ?
+	    log_of(witness, body, len) : NULL;
+	const char *why = "";
+	char name[64];
+	unsigned status;
+
+	*reply = (struct witness_reply){ .status = 500, .event = "" };
+	if (log == NULL || witness->broken) {
+		say_epochs(reply, log == NULL ? 404 : 500, "unknown_log",
+		    "no epochs of a log that this witness watches");
+		return;
+	}
+	memcpy(reply->origin, log->origin, sizeof(reply->origin));
+	status = follow(log, body, len, &why);
+	if (status != 200) {
+		say_epochs(reply, status, "bad_epochs", why);
+		return;
+	}
+	name_epochs(log, name);
+	if (put(witness->dirfd, name, 0600, body, len) != 0)
+		witness->broken = true;
+	say_epochs(reply, witness->broken ? 500 : 200, witness->broken ?
+	    "not_kept" : "epochs", witness->broken ?
+	    "the witness cannot keep its state" : "known");
 }

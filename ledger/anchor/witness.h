@@ -7,6 +7,8 @@
  *   key            PRIVATE+KEY+<name>+<id>+<base64(4 || seed)>, mode 0600
  *   logs           the logs' vkeys, one a line; several of one origin are all
  *                  good for it
+ *   epochs-<id>    how a log's later keys follow from the one in logs
+ *                  (epochs.h), as the log showed it
  *   lock           flock'd by the one process that cosigns
  *   state-<id>     the latest checkpoint cosigned, with our own signature; id is
  *                  the first half of SHA-256 of the origin, in hex
@@ -67,6 +69,15 @@ struct witness_reply {
  */
 void witness_add_checkpoint(struct witness *witness, const char *body,
     size_t len, uint64_t now_s, struct witness_reply *reply);
+
+/*
+ * Our own extension, POST /epochs: a log shows how its later keys follow from
+ * one that is watched (its file `epochs`).  200, 404 for an unknown log, 400 for
+ * what does not follow, 409 for less than is known or another key than that.
+ */
+#define WITNESS_EPOCHS_MAX (1024 * 1024)	/* bytes of them */
+void witness_add_epochs(struct witness *witness, const char *body, size_t len,
+    struct witness_reply *reply);
 
 /* The latest checkpoint cosigned of the log with that id; NULL where there is
  * none.  Valid until the next call. */
