@@ -41,17 +41,38 @@ proof_format(const struct tree_proof *proof, uint64_t index, const char *note,
 	return (int)at;
 }
 
+/* The last checkpoint that witnesses cosigned, where it holds the record and
+ * is of this tree; its length, or -1. */
+static ssize_t
+read_cosigned(int dirfd, uint64_t index, char *note)
+{
+	ssize_t len = io_read_file(dirfd, "anchors/checkpoint", note, NOTE_MAX);
+	struct hashes_reader reader = { .dirfd = dirfd };
+	struct tree_source source = hashes_source(&reader);
+	uint8_t root[TREE_HASH_LEN];
+	struct checkpoint at;
+
+	if (len < 0 || checkpoint_of(note, (size_t)len, &at) != 0 ||
+	    at.size <= index)
+		return -1;
+	reader.size = at.size;
+	return tree_root(&source, at.size, root) == 0 &&
+	    memcmp(root, at.root, sizeof(root)) == 0 ? len : -1;
+}
+
 static int
 compose(int dirfd, uint64_t index, char *note, char *out, size_t cap,
     struct problem *problem)
 {
-	ssize_t len = io_read_file(dirfd, "checkpoint", note, NOTE_MAX);
+	ssize_t len = read_cosigned(dirfd, index, note);
 	struct hashes_reader reader = { .dirfd = dirfd };
 	struct tree_source source = hashes_source(&reader);
 	struct checkpoint checkpoint;
 	struct tree_proof proof;
 	int n;
 
+	if (len < 0)
+		len = io_read_file(dirfd, "checkpoint", note, NOTE_MAX);
 	if (len < 0)
 		return problem_errno(problem, "cannot read checkpoint");
 	if (checkpoint_of(note, (size_t)len, &checkpoint) != 0)

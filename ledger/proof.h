@@ -28,7 +28,8 @@ int proof_format(const struct tree_proof *proof, uint64_t index,
 
 /*
  * Compose the proof of record index of the ledger whose directory is dirfd,
- * under its latest checkpoint.  Only files are read, so it may be done while
+ * under the latest checkpoint that witnesses cosigned and that holds it, or its
+ * latest one.  Only files are read, so it may be done while
  * the ledger is written, in any process and thread.  The length without the
  * NUL it adds, or -1 with a problem: not sealed yet, unreadable.
  */

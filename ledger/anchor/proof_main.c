@@ -1,5 +1,6 @@
 #include "ledger/anchor/proof_main.h"
 #include "ledger/anchor/epochs.h"
+#include "ledger/anchor/trust.h"
 #include "ledger/proof.h"
 #include "ledger/record.h"
 
@@ -16,21 +17,23 @@
 enum { SHOWN = 0, REFUTED = 1, NOT_ESTABLISHED = 2, USAGE_OR_IO = 3 };
 
 static const char help[] =
-"Usage: %s proof --key=KEY [OPTION]... PROOF [RECORD]\n"
+"Usage: %s proof --key=KEY|--trust=FILE [OPTION]... PROOF [RECORD]\n"
 "\n"
 "Does PROOF (c2sp.org/tlog-proof@v1, from GET /v1/ledger/proof/INDEX) show that\n"
 "RECORD is in the log with this key?  RECORD is a file with the record's line.\n"
 "\n"
 "  -k, --key=KEY     the log's public key: a vkey, or a file that holds it\n"
+"      --trust=FILE  a trust policy instead: the log's key, and witnesses of whom a\n"
+"                    quorum must have cosigned the proof's checkpoint\n"
 "      --epochs=FILE what GET /v1/ledger/epochs gave: how later keys follow from KEY\n"
 "      --leaf=HEX    the record's leaf hash, from a receipt, instead of RECORD\n"
 "  -h, --help\n"
 "\n"
-"Exit status: 0 shown; 1 refuted; 2 not established: no record was given, and\n"
-"all that is shown is who signed; 3 usage or I/O error.\n";
+"Exit status: 0 shown; 1 refuted; 2 not established: no record was given, or too\n"
+"few witnesses cosigned; 3 usage or I/O error.\n";
 
 struct args {
-	const char *program, *key, *epochs, *leaf, *proof, *record;
+	const char *program, *key, *trust, *epochs, *leaf, *proof, *record;
 };
 
 static int
@@ -158,10 +161,47 @@ later_key(const struct args *args, const char *proof, size_t len,
 	return status;
 }
 
-static int
-check(const struct args *args, struct note_key *key,
-    const uint8_t leaf[TREE_HASH_LEN], bool given)
+/* How many of the policy's witnesses cosigned the proof's checkpoint. */
+static unsigned
+cosigned(const struct trust *trust, const char *proof, size_t len)
 {
+	const char *blank = memmem(proof, len, "\n\n", 2), *why;
+	struct note note;
+	unsigned n = 0;
+
+	if (blank == NULL || note_parse(&note, blank + 2,
+	    len - (size_t)(blank + 2 - proof), &why) != 0)
+		return 0;
+	for (unsigned i = 0; i < trust->witnesses; i++)
+		n += note_verify(&note, &trust->witness[i], NULL) == NOTE_GOOD;
+	return n;
+}
+
+static int
+conclude(const struct trust *trust, const char *text, size_t len,
+    const struct checkpoint *at, uint64_t index)
+{
+	unsigned n = trust != NULL ? cosigned(trust, text, len) : 0;
+
+	if (trust != NULL && n < trust->quorum) {
+		printf("not_established: the record is number %" PRIu64 " of "
+		    "%s, but %u of the %u witnesses that the policy wants "
+		    "cosigned\n", index, at->origin, n, trust->quorum);
+		return NOT_ESTABLISHED;
+	}
+	printf("shown: the record is number %" PRIu64 " of %s, in the %" PRIu64
+	    " that its key signed", index, at->origin, at->size);
+	if (n > 0)
+		printf(" and %u witnesses cosigned", n);
+	putchar('\n');
+	return SHOWN;
+}
+
+static int
+check(const struct args *args, const struct trust *trust,
+    struct note_key *key, const uint8_t leaf[TREE_HASH_LEN], bool given)
+{
+	const struct trust_log *log = NULL;
 	struct checkpoint checkpoint = { .size = 0 };
 	const char *why = "";
 	uint64_t index = 0;
@@ -171,18 +211,25 @@ check(const struct args *args, struct note_key *key,
 
 	if ((text = slurp(args, args->proof, PROOF_TEXT_MAX, &len)) == NULL)
 		return USAGE_OR_IO;
+	if (trust != NULL && proof_checkpoint(text, len, &checkpoint) == 0)
+		log = trust_log(trust, checkpoint.origin);
+	if (trust != NULL && log == NULL) {
+		puts("not_established: the policy knows no key of this log");
+		free(text);
+		return NOT_ESTABLISHED;
+	}
+	if (log != NULL)
+		*key = log->key;
 	if (later_key(args, text, len, key) != 0) {
 		free(text);
 		return USAGE_OR_IO;
 	}
 	status = proof_check(text, len, leaf, key, &index, &checkpoint, &why);
+	if (status == 0)
+		status = conclude(trust, text, len, &checkpoint, index);
 	free(text);
-	if (status == 0) {
-		printf("shown: the record is number %" PRIu64 " of %s, in the "
-		    "%" PRIu64 " that its key signed\n", index,
-		    checkpoint.origin, checkpoint.size);
-		return SHOWN;
-	}
+	if (status >= 0)
+		return status;
 	if (given || checkpoint.size == 0) {
 		printf("refuted: %s\n", why);
 		return REFUTED;
@@ -199,6 +246,7 @@ parse(int argc, char **argv, struct args *args)
 {
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
+		{ "trust", required_argument, NULL, 't' },
 		{ "epochs", required_argument, NULL, 'e' },
 		{ "leaf", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
@@ -211,6 +259,9 @@ parse(int argc, char **argv, struct args *args)
 		switch (c) {
 		case 'k':
 			args->key = optarg;
+			break;
+		case 't':
+			args->trust = optarg;
 			break;
 		case 'e':
 			args->epochs = optarg;
@@ -232,7 +283,9 @@ parse(int argc, char **argv, struct args *args)
 	args->record = argc - optind == 2 ? argv[optind + 1] : NULL;
 	if (args->record != NULL && args->leaf != NULL)
 		return complain(args, "usage", "RECORD or --leaf, not both");
-	if (args->key == NULL)
+	if (args->key != NULL && args->trust != NULL)
+		return complain(args, "usage", "--key or --trust, not both");
+	if (args->key == NULL && args->trust == NULL)
 		return complain(args, "usage", "--key is needed: a proof shows "
 		    "nothing without the log's key from elsewhere");
 	return -1;
@@ -243,14 +296,22 @@ proof_main(int argc, char **argv, const char *program)
 {
 	struct args args = { .program = program };
 	uint8_t leaf[TREE_HASH_LEN] = { 0 };
-	struct note_key key;
+	struct trust *trust = NULL;
+	struct note_key key = { .name = "" };
+	char err[512];
 	int status = parse(argc, argv, &args), got;
 
 	if (status >= 0)
 		return status;
 	if (sodium_init() < 0)
 		return complain(&args, "libsodium", "cannot start");
-	if (read_key(&args, &key) != 0 || (got = read_leaf(&args, leaf)) < 0)
-		return USAGE_OR_IO;
-	return check(&args, &key, leaf, got == 0);
+	if (args.trust != NULL &&
+	    (trust = trust_load(args.trust, err, sizeof(err))) == NULL)
+		return complain(&args, "--trust", err);
+	status = USAGE_OR_IO;
+	if ((trust != NULL || read_key(&args, &key) == 0) &&
+	    (got = read_leaf(&args, leaf)) >= 0)
+		status = check(&args, trust, &key, leaf, got == 0);
+	free(trust);
+	return status;
 }
