@@ -295,7 +295,7 @@ advance(struct scan_stream *stream, struct active *active)
 	active->next += used;
 	if (state == SCAN_PACKED_END && active->next > stream->packed_until)
 		stream->packed_until = active->next;
-	if (state != SCAN_PACKED_MORE || stream->last)
+	if (state != SCAN_PACKED_MORE)
 		settle(stream, active, state);
 	return at + used;
 }
@@ -789,11 +789,16 @@ scan_stream_feed(struct scan_stream *stream, const uint8_t *bytes, size_t len)
 void
 scan_stream_end(struct scan_stream *stream)
 {
+	unsigned i;
+
 	if (stream == NULL)
 		return;
 	stream->last = true;
 	if (stream->len > stream->from)
 		scan_window(stream);
+	for (i = 0; i < ACTIVE_MAX; i++)
+		if (stream->active[i].packed != NULL)
+			settle(stream, &stream->active[i], SCAN_PACKED_MORE);
 	if (stream->window != NULL)
 		sodium_memzero(stream->window, stream->cap);
 	free(stream->window);
