@@ -38,4 +38,19 @@ scan_vector_halves(scan_vector v, uint64_t half[2])
 	memcpy(half, &v, sizeof(v));
 }
 
+/* One bit for each byte of a vector of 0 and 0xff, the first one lowest (on
+ * little-endian machines, which are all that the pattern library knows). */
+static inline unsigned
+scan_vector_mask(scan_vector v)
+{
+	static const scan_vector bit = { 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32,
+	    64, 128 };
+	uint64_t half[2];
+
+	scan_vector_halves(v & bit, half);
+	/* a byte each of which has another bit: their sum is their union */
+	return (unsigned)(half[0] * UINT64_C(0x0101010101010101) >> 56) |
+	    (unsigned)(half[1] * UINT64_C(0x0101010101010101) >> 56) << 8;
+}
+
 #endif

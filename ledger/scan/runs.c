@@ -104,27 +104,45 @@ hex_of_text(const uint8_t *p, size_t len)
 	return false;
 }
 
+/* Where one of sixteen characters may begin a magic number in base64. */
+static unsigned
+initials(const uint8_t *p)
+{
+	scan_vector c = scan_vector_load(p);
+
+	return scan_vector_mask((scan_vector)(c == 'H') | (scan_vector)(c == 'K') |
+	    (scan_vector)(c == 'U'));
+}
+
 /* From which phases something packed may begin: gzip, zstd and zip anywhere, and
  * zlib, whose two bytes say little, at the beginning. */
 static unsigned
 base64_of_packed(const uint8_t *p, size_t len)
 {
-	unsigned phases = 0;
-	size_t i;
+	unsigned phases = 0, mask;
+	size_t i, at;
 
 	if (p[0] == 'e' && (p[1] == 'J' || p[1] == 'N' || p[1] == 'A' || p[1] == 'F'))
 		phases = 1;
-	for (i = 0; i + 4 <= len; i++)
-		if ((p[i] == 'H' && memcmp(p + i, "H4sI", 4) == 0) ||
-		    (p[i] == 'K' && memcmp(p + i, "KLUv", 4) == 0) ||
-		    (p[i] == 'U' && memcmp(p + i, "UEsD", 4) == 0))
-			phases |= 1u << i % 4;
+	for (i = 0; i + 4 <= len; i += SCAN_VECTOR) {
+		mask = i + SCAN_VECTOR <= len ? initials(p + i) : UINT32_MAX;
+		for (; mask != 0; mask &= mask - 1) {
+			at = i + (size_t)__builtin_ctz(mask);
+			if (at + 4 > len)
+				break;
+			if (memcmp(p + at, "H4sI", 4) == 0 || memcmp(p + at, "KLUv", 4) == 0 ||
+			    memcmp(p + at, "UEsD", 4) == 0)
+				phases |= 1u << at % 4;
+		}
+	}
 	return phases;
 }
 
 static bool
 hex_of_packed(const uint8_t *p)
 {
+	if (*p != '1' && *p != '2' && *p != '5' && *p != '7')
+		return false;
 	return strncasecmp((const char *)p, "1f8b08", 6) == 0 ||
 	    strncasecmp((const char *)p, "28b52ffd", 8) == 0 ||
 	    strncasecmp((const char *)p, "504b0304", 8) == 0 || memcmp(p, "78", 2) == 0;
@@ -299,6 +317,19 @@ take_base32(const struct scan_part *part, const struct run *run,
 	return 0;
 }
 
+/* Which of two half blocks are of base64's alphabet throughout. */
+static unsigned
+full_halves(const uint8_t *p)
+{
+	scan_vector c = scan_vector_load(p);
+	uint64_t half[2];
+
+	scan_vector_halves(scan_vector_within(c | 0x20, 'a', 'z') |
+	    scan_vector_within(c, '/', '9') | (scan_vector)(c == '+') |
+	    (scan_vector)(c == '-') | (scan_vector)(c == '_'), half);
+	return (half[0] == UINT64_MAX) | (unsigned)(half[1] == UINT64_MAX) << 1;
+}
+
 /* Around text[at]; as far as the alphabet goes. */
 static struct run
 widen(const struct scan_part *part, unsigned kind, size_t floor, size_t at)
@@ -308,6 +339,9 @@ widen(const struct scan_part *part, unsigned kind, size_t floor, size_t at)
 
 	while (run.start > floor && value[part->text[run.start - 1]] != OUT)
 		run.start--;
+	while (kind == BASE64 && run.end + SCAN_VECTOR <= part->len &&
+	    full_halves(part->text + run.end) == 3)
+		run.end += SCAN_VECTOR;
 	while (run.end < part->len && value[part->text[run.end]] != OUT)
 		run.end++;
 	return run;
@@ -341,19 +375,6 @@ take_letters(const struct scan_part *part, const struct run *run,
 			return -1;
 	}
 	return take_base64(part, run, base64);
-}
-
-/* Which of two half blocks are of base64's alphabet throughout. */
-static unsigned
-full_halves(const uint8_t *p)
-{
-	scan_vector c = scan_vector_load(p);
-	uint64_t half[2];
-
-	scan_vector_halves(scan_vector_within(c | 0x20, 'a', 'z') |
-	    scan_vector_within(c, '/', '9') | (scan_vector)(c == '+') |
-	    (scan_vector)(c == '-') | (scan_vector)(c == '_'), half);
-	return (half[0] == UINT64_MAX) | (unsigned)(half[1] == UINT64_MAX) << 1;
 }
 
 /* A run of base64 that is long enough fills two half blocks in a row. */
@@ -407,7 +428,8 @@ hex_runs(const struct scan_part *part, struct scan_view *hex)
 	struct run run;
 
 	for (; at + 20 <= part->len; at += 16) {
-		if (!hex_near(p + at) || !hex_near(p + at + 16) || at < floor)
+		if (value[p[at]] == OUT || value[p[at + 16]] == OUT || at < floor ||
+		    !hex_near(p + at) || !hex_near(p + at + 16))
 			continue;
 		run = widen(part, HEX, floor, at);
 		floor = run.end;

@@ -392,31 +392,57 @@ step_at(const struct work *w)
 	}
 }
 
-/* Whether one of sixteen bytes may be special: control characters but tabs,
- * percent, ampersand, equals, backslash, the first bytes of long characters. */
-static bool
-any_special(const uint8_t *p)
+/* Which of sixteen bytes may be special: control characters but tabs, percent,
+ * ampersand, equals, backslash, the first bytes of long characters. */
+static unsigned
+special_mask(const uint8_t *p)
 {
-	scan_vector c = scan_vector_load(p), special;
-	uint64_t half[2];
+	scan_vector c = scan_vector_load(p);
 
-	special = (scan_vector_within(c, 0, 0x1f) & (scan_vector)(c != '\t')) |
+	return scan_vector_mask((scan_vector_within(c, 0, 0x1f) & (scan_vector)(c != '\t')) |
 	    scan_vector_within(c, '%', '&') | (scan_vector)(c == '=') |
-	    (scan_vector)(c == '\\') | (scan_vector)(c >= 0xc2);
-	scan_vector_halves(special, half);
-	return (half[0] | half[1]) != 0;
+	    (scan_vector)(c == '\\') | (scan_vector)(c >= 0xc2));
 }
 
-static size_t
-plain_run(const uint8_t *p, size_t len)
+/* Whether a special byte can be dealt with: most in ordinary text cannot, and
+ * are told by their neighbours. */
+static bool
+promising(const uint8_t *p, size_t len, size_t at)
 {
-	size_t i = 0;
+	uint8_t next = at + 1 < len ? p[at + 1] : 0;
 
-	while (i + SCAN_VECTOR <= len && !any_special(p + i))
-		i += SCAN_VECTOR;
-	while (i < len && kind[p[i]] == PLAIN)
+	switch (p[at]) {
+	case '%':
+		return nibble(next) >= 0;
+	case '=':
+		return nibble(next) >= 0 || next == '\r' || next == '\n';
+	case '&':
+		return next == '#' || islower(next);
+	case '\r':
+	case '\n':
+		return at == 0 || in_word(p[at - 1]) || p[at - 1] < 0x20 || p[at - 1] >= 0x80;
+	default:
+		return kind[p[at]] != PLAIN;
+	}
+}
+
+/* How many bytes from `at` on are dealt with as they are. */
+static size_t
+plain_run(const struct scan_part *part, size_t at)
+{
+	const uint8_t *p = part->text;
+	size_t i = at, found;
+	unsigned mask;
+
+	for (; i + SCAN_VECTOR <= part->len; i += SCAN_VECTOR)
+		for (mask = special_mask(p + i); mask != 0; mask &= mask - 1) {
+			found = i + (size_t)__builtin_ctz(mask);
+			if (promising(p, part->len, found))
+				return found - at;
+		}
+	while (i < part->len && !promising(p, part->len, i))
 		i++;
-	return i;
+	return i - at;
 }
 
 static bool
@@ -508,16 +534,6 @@ take(struct work *w, const struct step *step)
 	return scan_map_add(&view->map, view->len, w->part->at + w->at, 1, 1);
 }
 
-/* Most line ends stand between no two parts of a word. */
-static bool
-apart(const struct work *w)
-{
-	const uint8_t *p = w->part->text + w->at;
-
-	return !w->open && (*p == '\n' || *p == '\r') &&
-	    (w->at == w->floor || !in_word(p[-1]));
-}
-
 int
 scan_view_unescape(const struct scan_part *part, struct scan_view *view)
 {
@@ -525,14 +541,10 @@ scan_view_unescape(const struct scan_part *part, struct scan_view *view)
 	struct step step;
 
 	while (w.at < part->len) {
-		if (pass(&w, plain_run(part->text + w.at, part->len - w.at)) != 0)
+		if (pass(&w, plain_run(part, w.at)) != 0)
 			return -1;
 		if (w.at == part->len)
 			break;
-		if (apart(&w)) {
-			w.at++;
-			continue;
-		}
 		step = step_at(&w);
 		if ((step.used == 0 ? pass(&w, 1) : take(&w, &step)) != 0)
 			return -1;
