@@ -11,7 +11,7 @@
 #include "ledger/scan/tags_impl.h"
 
 #define BITMAP_BITS 20
-#define BATCH 2048	/* windows hashed at once */
+#define BATCH 256	/* windows hashed at once: what is hashed stays near */
 #define BLOCK 16	/* of AES */
 
 struct scan_tags {
@@ -26,6 +26,7 @@ struct scan_tags_room {
 	const struct scan_tags *tags;
 	EVP_CIPHER_CTX *aes;
 	uint8_t first[BATCH * BLOCK], second[BATCH * BLOCK], state[BATCH * BLOCK];
+	size_t at[BATCH], n;	/* where in the text they are */
 };
 
 /* ---- the hash ---- */
@@ -34,31 +35,35 @@ struct scan_tags_room {
  * Matyas-Meyer-Oseas with a fixed key: h = E(x1) ^ x1, tag = E(h ^ x2) ^ h ^ x2,
  * where x2 holds the window's last 8 bytes, a 1 bit, and its length.
  */
-static int
-hash(struct scan_tags_room *room, const uint8_t *text, size_t n)
+static void
+put(struct scan_tags_room *room, const uint8_t *window, size_t at)
 {
-	size_t i, k;
+	uint8_t *second = room->second + room->n * BLOCK;
+
+	memcpy(room->first + room->n * BLOCK, window, BLOCK);
+	memset(second, 0, BLOCK);
+	memcpy(second, window + BLOCK, SCAN_TAG_WIDTH - BLOCK);
+	second[SCAN_TAG_WIDTH - BLOCK] = 0x80;
+	second[BLOCK - 1] = SCAN_TAG_WIDTH;
+	room->at[room->n++] = at;
+}
+
+/* The tags of what was put, into state. */
+static int
+hash(struct scan_tags_room *room)
+{
+	size_t k, bytes = room->n * BLOCK;
 	int len;
 
-	for (i = 0; i < n; i++)
-		memcpy(room->first + i * BLOCK, text + i, BLOCK);
 	if (EVP_EncryptUpdate(room->aes, room->state, &len, room->first,
-	    (int)(n * BLOCK)) != 1)
+	    (int)bytes) != 1)
 		return -1;
-	for (i = 0; i < n; i++) {
-		uint8_t *x = room->second + i * BLOCK;
-
-		memset(x, 0, BLOCK);
-		memcpy(x, text + i + BLOCK, SCAN_TAG_WIDTH - BLOCK);
-		x[SCAN_TAG_WIDTH - BLOCK] = 0x80;
-		x[BLOCK - 1] = SCAN_TAG_WIDTH;
-		for (k = 0; k < BLOCK; k++)
-			x[k] ^= room->state[i * BLOCK + k] ^ room->first[i * BLOCK + k];
-	}
+	for (k = 0; k < bytes; k++)
+		room->second[k] ^= room->state[k] ^ room->first[k];
 	if (EVP_EncryptUpdate(room->aes, room->state, &len, room->second,
-	    (int)(n * BLOCK)) != 1)
+	    (int)bytes) != 1)
 		return -1;
-	for (k = 0; k < n * BLOCK; k++)
+	for (k = 0; k < bytes; k++)
 		room->state[k] ^= room->second[k];
 	return 0;
 }
@@ -105,7 +110,9 @@ scan_tag_make(const uint8_t key[SCAN_TAG_KEY_LEN], const uint8_t *window,
 	struct scan_tags_room *room = room_new(key);
 	int result = -1;
 
-	if (room != NULL && hash(room, window, 1) == 0) {
+	if (room != NULL)
+		put(room, window, 0);
+	if (room != NULL && hash(room) == 0) {
 		memcpy(tag, room->state, SCAN_TAG_LEN);
 		result = 0;
 	}
@@ -116,11 +123,15 @@ scan_tag_make(const uint8_t key[SCAN_TAG_KEY_LEN], const uint8_t *window,
 /* ---- scanning ---- */
 
 /* The alphabet of every window that is ever tagged. */
+static const bool alphabet[256] = {
+	['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true,
+	['+'] = true, ['/'] = true, ['_'] = true, ['-'] = true,
+};
+
 bool
 scan_tag_char(uint8_t c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	    (c >= 'a' && c <= 'z') || c == '+' || c == '/' || c == '_' || c == '-';
+	return alphabet[c];
 }
 
 static uint32_t
@@ -152,19 +163,16 @@ look_up(const struct scan_tags *tags, const uint8_t *tag, size_t at,
 }
 
 static int
-run_windows(struct scan_tags_room *room, const uint8_t *text, size_t from,
-    size_t windows, void (*found)(void *context, size_t at, const char *id),
-    void *context)
+flush(struct scan_tags_room *room, void (*found)(void *context, size_t at,
+    const char *id), void *context)
 {
-	size_t i, n;
+	size_t i;
 
-	for (; windows > 0; windows -= n, from += n) {
-		n = windows < BATCH ? windows : BATCH;
-		if (hash(room, text + from, n) != 0)
-			return -1;
-		for (i = 0; i < n; i++)
-			look_up(room->tags, room->state + i * BLOCK, from + i, found, context);
-	}
+	if (room->n > 0 && hash(room) != 0)
+		return -1;
+	for (i = 0; i < room->n; i++)
+		look_up(room->tags, room->state + i * BLOCK, room->at[i], found, context);
+	room->n = 0;
 	return 0;
 }
 
@@ -176,19 +184,22 @@ scan_tags_run(struct scan_tags_room *room, const uint8_t *text, size_t len,
 {
 	size_t probe, start, end, floor = 0;
 
+	room->n = 0;
 	for (probe = SCAN_TAG_WIDTH - 1; probe < len; probe += SCAN_TAG_WIDTH) {
-		if (!scan_tag_char(text[probe]))
+		if (!alphabet[text[probe]])
 			continue;
-		for (start = probe; start > floor && scan_tag_char(text[start - 1]); start--)
+		for (start = probe; start > floor && alphabet[text[start - 1]]; start--)
 			;
-		for (end = probe + 1; end < len && scan_tag_char(text[end]); end++)
+		for (end = probe + 1; end < len && alphabet[text[end]]; end++)
 			;
-		if (end - start >= SCAN_TAG_WIDTH && run_windows(room, text, start,
-		    end - start - SCAN_TAG_WIDTH + 1, found, context) != 0)
-			return -1;
+		for (; start + SCAN_TAG_WIDTH <= end; start++) {
+			put(room, text + start, start);
+			if (room->n == BATCH && flush(room, found, context) != 0)
+				return -1;
+		}
 		floor = probe = end;
 	}
-	return 0;
+	return flush(room, found, context);
 }
 
 /* ---- files ---- */
