@@ -221,48 +221,70 @@ mirrored(const struct scan_anchor *a)
 	return a->len > 3 && (a->format->flags & (F_CONTEXT | F_WRAP | F_FOLD)) == 0;
 }
 
-static void
-compile(void)
-{
-	static const char memory[] = "out of memory";
-	const char *text[EXPRESSIONS_MAX + MAGICS];
-	unsigned flags[EXPRESSIONS_MAX + MAGICS], ids[EXPRESSIONS_MAX + MAGICS];
-	unsigned i, m, total;
-	struct writer *w = calloc(1, sizeof(*w));
-	hs_compile_error_t *error = NULL;
-	const struct scan_anchor *a;
+/* What is given to the library. */
+struct expressions {
+	char *text[EXPRESSIONS_MAX];
+	unsigned flags[EXPRESSIONS_MAX], ids[EXPRESSIONS_MAX], n;
+	struct writer writer;
+};
 
-	for (i = 0; w != NULL && i < scan_anchors_count(); i++) {
+static bool
+add_expression(struct expressions *all, const char *text, unsigned flags)
+{
+	assert(all->n < EXPRESSIONS_MAX);
+	if ((all->text[all->n] = strdup(text)) == NULL)
+		return false;
+	all->flags[all->n] = flags;
+	all->ids[all->n] = all->n;
+	all->n++;
+	return true;
+}
+
+/* All anchors in all directions, then the magic numbers. */
+static bool
+write_expressions(struct expressions *all)
+{
+	const struct scan_anchor *a;
+	unsigned i, m;
+
+	for (i = 0; i < scan_anchors_count(); i++) {
 		a = scan_anchor(i);
 		for (m = 0; m < SCAN_MIRRORS; m++) {
 			if (m != SCAN_PLAIN && !mirrored(a))
 				continue;
-			assert(db.count < EXPRESSIONS_MAX);
-			w->len = 0;
-			express(a, (enum scan_mirror)m, &db.expression[db.count], w);
-			flags[db.count] = (a->format->flags & F_FOLD) != 0 ? HS_FLAG_CASELESS : 0;
-			ids[db.count] = db.count;
-			if ((text[db.count] = strdup(w->text)) == NULL)
-				break;
+			all->writer.len = 0;
+			express(a, (enum scan_mirror)m, &db.expression[db.count], &all->writer);
+			if (!add_expression(all, all->writer.text,
+			    (a->format->flags & F_FOLD) != 0 ? HS_FLAG_CASELESS : 0))
+				return false;
 			db.count++;
 		}
 	}
-	total = db.count;
-	for (i = 0; i < MAGICS; i++, total++) {
-		text[total] = magic[i];
-		flags[total] = HS_FLAG_DOTALL;
-		ids[total] = total;
-	}
+	for (i = 0; i < MAGICS; i++)
+		if (!add_expression(all, magic[i], HS_FLAG_DOTALL))
+			return false;
+	return true;
+}
+
+static void
+compile(void)
+{
+	struct expressions *all = calloc(1, sizeof(*all));
+	hs_compile_error_t *error = NULL;
+
+	snprintf(db.err, sizeof(db.err), "out of memory");
 	if (hs_valid_platform() != HS_SUCCESS)
 		snprintf(db.err, sizeof(db.err), "this processor lacks the instructions "
 		    "(SSSE3) that the pattern library needs");
-	else if (w == NULL || hs_compile_multi(text, flags, ids, total,
-	    HS_MODE_BLOCK, NULL, &db.database, &error) != HS_SUCCESS)
-		snprintf(db.err, sizeof(db.err), "%s", error != NULL ? error->message : memory);
+	else if (all != NULL && write_expressions(all) &&
+	    hs_compile_multi((const char *const *)all->text, all->flags, all->ids,
+	    all->n, HS_MODE_BLOCK, NULL, &db.database, &error) != HS_SUCCESS &&
+	    error != NULL)
+		snprintf(db.err, sizeof(db.err), "%s", error->message);
 	hs_free_compile_error(error);
-	for (i = 0; i < db.count; i++)
-		free((void *)text[i]);
-	free(w);
+	while (all != NULL && all->n > 0)
+		free(all->text[--all->n]);
+	free(all);
 }
 
 struct scan_engine *

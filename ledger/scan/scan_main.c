@@ -64,6 +64,7 @@ struct work {
 	struct progress progress;
 	uint64_t total;		/* bytes to be read, for the bar */
 	bool failed;		/* memory */
+	char err[512];
 };
 
 /* ---- arguments ---- */
@@ -329,17 +330,19 @@ say(struct work *w)
 static int
 run(struct work *w)
 {
-	char err[512] = "out of memory";
+	const size_t err_len = sizeof(w->err);
+	char *err = w->err;
 	int status = USAGE_OR_IO;
 
+	snprintf(err, err_len, "out of memory");
 	if (w->scanner == NULL || w->result == NULL ||
-	    use_tags(w, err, sizeof(err)) != 0 || use_baseline(w, err, sizeof(err)) != 0)
+	    use_tags(w, err, err_len) != 0 || use_baseline(w, err, err_len) != 0)
 		goto out;
 	use_vault(w);
 	w->report = (struct scan_report){ .program = w->defaults->program,
 	    .result = w->result, .advisory = w->args->advisory, .colour = w->args->colour,
 	    .commitment = w->tags != NULL ? w->commitment : NULL };
-	if (scan_paths(w, err, sizeof(err)) != 0) {
+	if (scan_paths(w, err, err_len) != 0) {
 		if (w->result->files == 0 && strstr(err, "canary") == NULL)
 			goto out;
 		w->report.why = err;
@@ -350,7 +353,7 @@ run(struct work *w)
 	if (w->args->write_baseline == NULL || status == USAGE_OR_IO)
 		return status;
 	if (w->failed || scan_baseline_write(&w->baseline, w->args->write_baseline, err,
-	    sizeof(err)) != 0)
+	    err_len) != 0)
 		status = USAGE_OR_IO;
 	else
 		return status == 1 ? 0 : status;

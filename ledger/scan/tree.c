@@ -78,7 +78,7 @@ names_of(DIR *dir, size_t *n, int *error)
 		++*n;
 	}
 	*error = errno;
-	if (*n > 1)
+	if (names != NULL && *n > 1)
 		qsort(names, *n, sizeof(*names), by_name);
 	return names;
 }
@@ -100,7 +100,7 @@ directory(struct walk *walk, int dirfd, unsigned depth)
 	names = names_of(dir, &n, &error);
 	if (error != 0)
 		failed(walk, error);
-	for (i = 0; i < n; i++) {
+	for (i = 0; names != NULL && i < n; i++) {
 		added = snprintf(walk->path + was, sizeof(walk->path) - was, "%s%s",
 		    was > 0 ? "/" : "", names[i]);
 		if (added > 0 && (size_t)added < sizeof(walk->path) - was) {
