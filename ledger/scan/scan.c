@@ -16,6 +16,8 @@
 #include "ledger/scan/tags_impl.h"
 #include "ledger/scan/tree.h"
 
+#define WITHHELD "(name withheld)"
+#define NAME_OVERLAP PATH_MAX
 #define READ_LEN (256 * 1024)
 
 struct scanner {
@@ -36,6 +38,8 @@ struct scanner {
 	struct scan_result *result;
 	const char *path, *root;
 	char joined[2 * PATH_MAX];
+	char shown[2 * PATH_MAX];
+	uint64_t secret_at;	/* where the first secret in a name begins */
 	int dirfd;
 };
 
@@ -193,6 +197,78 @@ on_incomplete(void *context, const char *why)
 	not_scanned(scanner, scanner->path, why);
 }
 
+/* ---- names of files ---- */
+
+static bool
+is_advisory(const struct scan_found *found)
+{
+	return found->identifier || found->confidence == SCAN_LOW;
+}
+
+static void
+on_name_probed(void *context, const struct scan_found *found)
+{
+	struct scanner *scanner = context;
+
+	if (!is_advisory(found) && found->offset < scanner->secret_at)
+		scanner->secret_at = found->offset;
+}
+
+static void
+on_name_found(void *context, const struct scan_found *found)
+{
+	struct scan_found named = *found;
+	char chain[96];
+
+	if (is_advisory(found))
+		return;
+	snprintf(chain, sizeof(chain), "file name%s%s",
+	    strcmp(found->chain, "raw") == 0 ? "" : " > ",
+	    strcmp(found->chain, "raw") == 0 ? "" : found->chain);
+	named.chain = chain;
+	on_found(context, &named);
+}
+
+static void
+scan_text(struct scanner *scanner, const char *text, const struct scan_sink *sink)
+{
+	struct scan_stream *stream = scan_stream_new(scanner->worker, sink,
+	    sizeof(scanner->shown), NAME_OVERLAP);
+
+	if (stream == NULL) {
+		not_scanned(scanner, scanner->path, "out of memory");
+		return;
+	}
+	scan_stream_feed(stream, (const uint8_t *)text, strlen(text));
+	scan_stream_end(stream);
+}
+
+/* A name leaks as well as content does, and goes into every report besides.
+ * What is to be shown instead: the path up to the part that holds a secret.
+ * Valid until the next call. */
+static const char *
+scan_name(struct scanner *scanner, const char *path)
+{
+	const struct scan_sink probe = { on_name_probed, on_incomplete, scanner };
+	const struct scan_sink report = { on_name_found, on_incomplete, scanner };
+	size_t keep;
+
+	scanner->path = WITHHELD;
+	scanner->secret_at = UINT64_MAX;
+	scan_text(scanner, path, &probe);
+	if (scanner->secret_at == UINT64_MAX)
+		return path;
+	keep = strnlen(path, scanner->secret_at < sizeof(scanner->shown) / 2 ?
+	    (size_t)scanner->secret_at : 0);
+	while (keep > 0 && path[keep - 1] != '/')
+		keep--;
+	snprintf(scanner->shown, sizeof(scanner->shown), "%.*s%s", (int)keep, path,
+	    WITHHELD);
+	scanner->path = scanner->shown;
+	scan_text(scanner, path, &report);
+	return scanner->shown;
+}
+
 /* ---- files ---- */
 
 static void
@@ -250,14 +326,15 @@ evidence_file(void *context, const char *path, uint64_t size, int regular)
 {
 	struct scanner *scanner = context;
 	int fd;
+	const char *shown = scan_name(scanner, path);
 
 	(void)size;
 	if (!regular || (fd = evidence_open(scanner->dirfd, path, NULL)) < 0) {
-		not_scanned(scanner, path, regular ? strerror(errno) :
+		not_scanned(scanner, shown, regular ? strerror(errno) :
 		    "not a regular file");
 		return 0;
 	}
-	scan_fd(scanner, path, fd);
+	scan_fd(scanner, shown, fd);
 	close(fd);
 	return 0;
 }
@@ -276,7 +353,7 @@ whole_path(struct scanner *scanner, const char *path)
 static void
 tree_file(void *context, const char *path, int fd)
 {
-	scan_fd(context, whole_path(context, path), fd);
+	scan_fd(context, scan_name(context, whole_path(context, path)), fd);
 }
 
 static void
@@ -291,7 +368,7 @@ tree_link(void *context, const char *path)
 static void
 tree_failed(void *context, const char *path, const char *why)
 {
-	not_scanned(context, whole_path(context, path), why);
+	not_scanned(context, scan_name(context, whole_path(context, path)), why);
 }
 
 static void
@@ -366,6 +443,7 @@ scanner_scan(struct scanner *scanner, const char *path,
 		return end(scanner, path);
 	}
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	path = scan_name(scanner, path);
 	if (fd < 0 || !S_ISREG(st.st_mode))
 		not_scanned(scanner, path, "not a regular file that can be read");
 	else
