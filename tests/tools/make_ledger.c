@@ -4,10 +4,12 @@
  *   make_ledger DIR RECORDS [BYTES]
  *
  * Two streams, runs of 1,000 records, lines of about BYTES (default 300), a
- * checkpoint for each segment and one at the end.  The key's seed is the bytes
+ * checkpoint for each segment and one at the end; tables of heads at the start
+ * of segments, and the leaves beside them, as the recorder writes them.  The key's seed is the bytes
  * 0 to 31; DIR/log.vkey is its public half.
  */
 #include <err.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 
 #include <sodium.h>
 
+#include "ledger/hashes.h"
 #include "ledger/note.h"
 #include "ledger/record.h"
 #include "ledger/tree.h"
@@ -35,6 +38,9 @@ static struct {
 	uint8_t sk[NOTE_SK_LEN];
 	struct tree_frontier tree;
 	FILE *segment, *checkpoints;
+	struct hashes hashes;
+	int dirfd;
+	uint64_t bytes;		/* of the segment */
 	int64_t time_us;
 } made;
 
@@ -99,16 +105,38 @@ add(struct stream *stream, const char *type, const char *run, const char *body)
 		snprintf(name, sizeof(name), "records-%020llu.jsonl",
 		    (unsigned long long)made.tree.size);
 		made.segment = open_file(name);
+		made.bytes = 0;
+		hashes_start(&made.hashes, made.dirfd, made.tree.size, NULL, 0);
 	}
 	if ((len = record_compose(line, sizeof(line), &parts)) == 0)
 		errx(1, "record_compose");
 	tree_leaf(line, len, stream->last);
 	line[len++] = '\n';
+	made.bytes += len;
+	hashes_add(&made.hashes, stream->last);
 	if (fwrite(line, 1, len, made.segment) != len ||
 	    tree_frontier_append(&made.tree, stream->last) != 0)
 		err(1, "%s", made.dir);
-	if (made.tree.size % SEGMENT == 0)
-		seal();
+	if (made.tree.size % SEGMENT != 0)
+		return;
+	hashes_finish(&made.hashes, made.bytes);
+	seal();
+}
+
+static void
+add_heads(struct stream streams[2])
+{
+	char body[512], last[2][2 * TREE_HASH_LEN + 1];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		sodium_bin2hex(last[i], sizeof(last[i]), streams[i].last, TREE_HASH_LEN);
+	snprintf(body, sizeof(body), "{\"streams\":[{\"stream\":\"%s\",\"next_seq\":%llu,"
+	    "\"last\":\"%s\",\"open\":true},{\"stream\":\"%s\",\"next_seq\":%llu,"
+	    "\"last\":\"%s\",\"open\":true}]}", streams[0].name,
+	    (unsigned long long)streams[0].seq, last[0], streams[1].name,
+	    (unsigned long long)streams[1].seq, last[1]);
+	add(&streams[0], "heads", NULL, body);
 }
 
 static void
@@ -122,6 +150,10 @@ add_uses(struct stream streams[2], uint64_t records, size_t bytes)
 
 	memset(pad, 'a', sizeof(pad));
 	for (i = 0; i < records; i++) {
+		if (made.tree.size % SEGMENT == 0) {
+			add_heads(streams);
+			continue;
+		}
 		snprintf(run, sizeof(run), "run_%06llu", (unsigned long long)(i / 1000));
 		snprintf(body, sizeof(body), "{\"n\":%llu,\"path\":\"/%.*s\"}",
 		    (unsigned long long)(1000000000 + i), (int)room, pad);
@@ -149,7 +181,8 @@ main(int argc, char **argv)
 	    note_key_make(&made.key, ORIGIN, NOTE_ED25519, pk) != 0 ||
 	    (n = note_key_format(&made.key, vkey, sizeof(vkey))) < 0)
 		errx(1, "key");
-	if (mkdir(made.dir, 0700) != 0)
+	if (mkdir(made.dir, 0700) != 0 ||
+	    (made.dirfd = open(made.dir, O_RDONLY | O_DIRECTORY)) < 0)
 		err(1, "%s", made.dir);
 	strcpy(vkey + n, "\n");
 	put_text("log.vkey", vkey);
@@ -160,6 +193,8 @@ main(int argc, char **argv)
 	add(&streams[1], "close", NULL, "{}");
 	add(&streams[0], "close", NULL, "{}");
 	seal();
+	hashes_flush(&made.hashes);
+	hashes_stop(&made.hashes);
 	close_file(made.segment);
 	close_file(made.checkpoints);
 	return 0;
