@@ -359,9 +359,13 @@ reader_seek(struct reader *r, uint64_t index, char *err, size_t err_len)
 		return -1;
 	if (r->index == index)
 		return 0;
-	snprintf(err, err_len, "there is no record %llu: records are %llu to %llu",
-	    (unsigned long long)index, (unsigned long long)r->file[0].first,
-	    (unsigned long long)r->index);
+	if (r->index == r->file[0].first)
+		snprintf(err, err_len, "there is no record %llu, nor any other",
+		    (unsigned long long)index);
+	else
+		snprintf(err, err_len, "there is no record %llu: records are %llu to %llu",
+		    (unsigned long long)index, (unsigned long long)r->file[0].first,
+		    (unsigned long long)(r->index - 1));
 	return -1;
 }
 

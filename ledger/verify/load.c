@@ -474,7 +474,9 @@ load_open(struct load *load, const struct verify_options *options,
 	tree_frontier_init(&load->frontier);
 	load->dirfd = evidence_dir(options->path);
 	if (load->dirfd < 0) {
-		snprintf(err, err_len, "%.200s: %s", options->path, strerror(errno));
+		snprintf(err, err_len, "%.200s: %s", options->path, errno == ENOTDIR ?
+		    "neither a directory nor a bundle's file (zstd)" :
+		    strerror(errno));
 		return -1;
 	}
 	if (kind_of(load->dirfd, &load->kind) != 0) {
