@@ -155,6 +155,17 @@ is_default_port(const struct facts *f)
 }
 
 static void
+about_teardown(const struct facts *f, char *buf, size_t cap)
+{
+	const json_t *counts = json_object_get(f->body, "counts");
+	const int64_t allowed = get_number(counts, "allowed");
+	const int64_t refused = get_number(counts, "refused");
+
+	if (allowed >= 0 && refused >= 0)
+		snprintf(buf, cap, "%" PRId64 " allowed, %" PRId64 " refused", allowed, refused);
+}
+
+static void
 about_lifecycle(const struct facts *f, char *buf, size_t cap)
 {
 	const bool secret = strcmp(f->type, "secret") == 0;
@@ -163,6 +174,8 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 		snprintf(buf, cap, "%s %s, version %" PRId64, f->secret, f->event, f->version);
 	else if (secret)
 		snprintf(buf, cap, "%s %s", f->secret, f->event);
+	else if (strcmp(f->type, "teardown") == 0)
+		about_teardown(f, buf, cap);
 	else if (strcmp(f->type, "scan") == 0)
 		snprintf(buf, cap, "for secrets, before sealing: %s", f->event);
 	else if (f->state[0] != '\0')

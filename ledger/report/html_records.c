@@ -322,10 +322,10 @@ put_filters(const struct html_data *d, FILE *out)
 	for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
 		fprintf(out, "<input type=\"radio\" name=\"f\" id=\"%s\"%s><label for=\"%s\">%s</label>",
 		    filters[i].id, i == 0 ? " checked" : "", filters[i].id, filters[i].text);
-	if (!whole)
+	if (!whole && d->ours < d->records)
 		fputs("<input type=\"checkbox\" id=\"fo\"><label for=\"fo\">Records between, of "
 		    "others</label>", out);
-	else
+	else if (whole)
 		fputs("<input type=\"checkbox\" id=\"fo\" checked hidden>", out);
 	fputs("</div>", out);
 }

@@ -139,14 +139,15 @@ put_gaps(const struct band *band, FILE *out)
 static void
 put_axis(const struct html_data *d, FILE *out)
 {
+	const int digits = d->end_us - d->begin_us < 60000000 ? 12 : 8;
 	char text[RECORD_TIME_LEN + 1] = "";
 	int i;
 
 	fputs("<div class=\"ax\">", out);
 	for (i = 0; i <= 2; i++) {
 		record_time_format(text, d->begin_us + (d->end_us - d->begin_us) / 2 * i);
-		fprintf(out, i == 0 ? "<span>%.10s %.8s</span>" : "<span>%.0s%.8s</span>", text,
-		    text + 11);
+		fprintf(out, "<span>%.*s%s%.*s</span>", i == 0 ? 10 : 0, text, i == 0 ? " " : "",
+		    digits, text + 11);
 	}
 	fputs("</div>", out);
 }
