@@ -166,6 +166,19 @@ about_teardown(const struct facts *f, char *buf, size_t cap)
 }
 
 static void
+about_policy(const struct facts *f, char *buf, size_t cap)
+{
+	char refused[sizeof(f->rule)], after[RECORD_POLICY_LEN + 1];
+
+	get_text(f->body, "refused", refused, sizeof(refused));
+	get_text(f->body, "after", after, sizeof(after));
+	if (refused[0] != '\0')
+		snprintf(buf, cap, "a pack was refused, %s: %s", refused, f->reason);
+	else if (after[0] != '\0')
+		snprintf(buf, cap, "now decided by %.23s", after);
+}
+
+static void
 about_lifecycle(const struct facts *f, char *buf, size_t cap)
 {
 	const bool secret = strcmp(f->type, "secret") == 0;
@@ -178,6 +191,8 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 		about_teardown(f, buf, cap);
 	else if (strcmp(f->type, "scan") == 0)
 		snprintf(buf, cap, "for secrets, before sealing: %s", f->event);
+	else if (strcmp(f->type, "policy") == 0)
+		about_policy(f, buf, cap);
 	else if (f->state[0] != '\0')
 		snprintf(buf, cap, "%s%s%s", f->state, f->agent[0] != '\0' ? " for " : "",
 		    f->agent);
