@@ -62,7 +62,7 @@ fuzz-bins: $(FUZZ_BINS)
 fuzz:
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} tests/build/fuzz
 
-bench: all $(BENCH_BINS)
+bench: all $(BENCH_BINS) $(TOOL_BINS)
 	@set -e; for b in $(BENCHES); do echo "== $$b"; BUILD=$(abspath $(BUILD)) $$b; done
 
 check:
