@@ -318,7 +318,7 @@ take_base32(const struct scan_part *part, const struct run *run,
 }
 
 /* Which of two half blocks are of base64's alphabet throughout. */
-static unsigned
+static inline unsigned
 full_halves(const uint8_t *p)
 {
 	scan_vector c = scan_vector_load(p);
@@ -428,7 +428,9 @@ hex_runs(const struct scan_part *part, struct scan_view *hex)
 	struct run run;
 
 	for (; at + 20 <= part->len; at += 16) {
-		if (value[p[at]] == OUT || value[p[at + 16]] == OUT || at < floor ||
+		/* all three at once: alone, each is as likely as not */
+		if (((value[p[at]] == OUT) | (value[p[at + 8]] == OUT) |
+		    (value[p[at + 16]] == OUT)) != 0 || at < floor ||
 		    !hex_near(p + at) || !hex_near(p + at + 16))
 			continue;
 		run = widen(part, HEX, floor, at);
