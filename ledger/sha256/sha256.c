@@ -78,11 +78,12 @@ static _Atomic(const struct sha256_engine *) chosen;
 static const struct sha256_engine *
 best(void)
 {
-	size_t i = 0;
+	size_t i;
 
-	while (!engines[i]->available())
-		i++;
-	return engines[i];
+	for (i = 0; i + 1 < ENGINES; i++)
+		if (engines[i]->available())
+			return engines[i];
+	return &openssl;
 }
 
 /* Threads that come here first together choose the same. */
