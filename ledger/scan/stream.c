@@ -277,7 +277,7 @@ settle(struct scan_stream *stream, struct active *active,
 		    "data, damaged" : "data, cut off");
 	scan_packed_free(active->packed);
 	scan_stream_end(active->child);
-	*active = (struct active){ NULL };
+	*active = (struct active){ .packed = NULL };
 }
 
 /* Give it the window's own bytes that it has not had.  Returns where it

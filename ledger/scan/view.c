@@ -21,7 +21,7 @@ scan_view_free(struct scan_view *view)
 	free(view->map.stretch);
 	free(view->segment);
 	free(view->segment_len);
-	*view = (struct scan_view){ NULL };
+	*view = (struct scan_view){ .name = NULL };
 }
 
 void
