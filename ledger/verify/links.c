@@ -78,20 +78,27 @@ links_free(struct links *links)
 }
 
 static enum kind
+is(struct record_slice type, const char *name, enum kind kind)
+{
+	return memcmp(type.ptr, name, type.len) == 0 ? kind : OTHER;
+}
+
+/* Of every record: so by its length first. */
+static enum kind
 kind_of(struct record_slice type)
 {
-	static const struct { const char *name; enum kind kind; } kinds[] = {
-		{ "use", USE }, { "outcome", OUTCOME }, { "decision", DECISION },
-		{ "grant", GRANT }, { "refusal", REFUSAL }, { "run", RUN },
-		{ "teardown", TEARDOWN }
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strlen(kinds[i].name) == type.len &&
-		    memcmp(kinds[i].name, type.ptr, type.len) == 0)
-			return kinds[i].kind;
-	return OTHER;
+	switch (type.len) {
+	case 3:
+		return is(type, "use", USE) | is(type, "run", RUN);
+	case 5:
+		return is(type, "grant", GRANT);
+	case 7:
+		return is(type, "outcome", OUTCOME) | is(type, "refusal", REFUSAL);
+	case 8:
+		return is(type, "decision", DECISION) | is(type, "teardown", TEARDOWN);
+	default:
+		return OTHER;
+	}
 }
 
 /* Which kinds may admit a record of this one. */
