@@ -113,6 +113,9 @@ kind_of(const struct facts *f)
 		return FACTS_REFUSED;
 	if (strcmp(f->type, "scan") == 0 && strcmp(f->event, "clean") != 0)
 		return FACTS_FAILED;
+	/* nobody asked for anything that was refused: a change did not come about */
+	if (strcmp(f->type, "policy") == 0 && json_object_get(f->body, "refused") != NULL)
+		return FACTS_FAILED;
 	if (strcmp(f->type, "outcome") == 0)
 		return f->error[0] != '\0' ? FACTS_FAILED : FACTS_NEUTRAL;
 	if (strcmp(f->type, "use") == 0 || strcmp(f->decision, "allow") == 0 ||

@@ -14,7 +14,9 @@
 
 #define FACTS_TEXT_MAX 1024
 
-/* How a record counts for somebody who wants to see what was let through. */
+/* How a record counts for somebody who wants to see what was let through.
+ * Failed: what was to come about and did not; an outcome with an error, a scan
+ * that found something, a policy pack that was not adopted. */
 enum facts_kind { FACTS_NEUTRAL, FACTS_ALLOWED, FACTS_REFUSED, FACTS_FAILED };
 
 struct facts {

@@ -142,8 +142,8 @@ put_extension(struct out *o, const struct export_item *item)
 	put_text(o, "externalId", leaf);
 	put_text(o, "act", f->kind == FACTS_REFUSED ? "denied" : f->kind == FACTS_ALLOWED ?
 	    "allowed" : f->kind == FACTS_FAILED ? "failed" : "");
-	put_text(o, "outcome", f->error[0] != '\0' || f->kind == FACTS_REFUSED ? "failure" :
-	    "success");
+	put_text(o, "outcome", f->error[0] != '\0' || f->kind == FACTS_REFUSED ||
+	    f->kind == FACTS_FAILED ? "failure" : "success");
 	put_where_and_who(o, f);
 	put_text(o, "reason", f->reason[0] != '\0' ? f->reason : f->error);
 	if (f->count > 1)

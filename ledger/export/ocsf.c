@@ -123,7 +123,8 @@ kind_of(const struct facts *f)
 	if (strcmp(f->type, "drop") == 0)
 		return (struct kind){ FINDING, 1, "Create", HIGH, 0 };
 	if (strcmp(f->type, "policy") == 0)
-		return (struct kind){ CONFIG, 1, "Log", INFORMATIONAL, SUCCESS };
+		return (struct kind){ CONFIG, 1, "Log", f->kind == FACTS_FAILED ? MEDIUM :
+		    INFORMATIONAL, f->kind == FACTS_FAILED ? FAILURE : SUCCESS };
 	if (strcmp(f->type, "grant") == 0 || strcmp(f->type, "secret") == 0)
 		return api_kind(f);
 	if (strcmp(f->type, "outcome") == 0)
@@ -509,6 +510,8 @@ ocsf_format(const struct export_item *item, const struct ocsf_options *options, 
 	put_of_class(&o, item, &k, options);
 	if (decided)
 		put_decision(&o, f);
+	else if (f->kind == FACTS_FAILED && f->reason[0] != '\0')
+		json_out_str(&o, "status_detail", f->reason);
 	if (f->count > 1)
 		json_out_uint(&o, "count", f->count);
 	put_unmapped(&o, item);
