@@ -82,6 +82,9 @@ explain(struct explain *x, const struct record *record)
 		command_fail("the recorded pack is not there; name one with "
 		    "--pack");
 	} else {
+		if (record_engine_failed(record))
+			puts("Nothing was decided then: the engine gave no "
+			    "answer. What the pack makes of it:");
 		decide(x, pack, record);
 	}
 }
@@ -96,7 +99,8 @@ one_record(void *arg, const struct record *record)
 		return;
 	if (x->looking) {
 		if (x->seq >= 0 ? record->seq == x->seq :
-		    record->why == NULL && !by_gate(record)) {
+		    record->why == NULL && !by_gate(record) &&
+		    !record_engine_failed(record)) {
 			x->found = true;
 			x->at = record->seq;
 		}

@@ -1,7 +1,8 @@
 /*
  * Recorded decisions, decided again: by the pack that each names, by another
  * one, by two packs or by two engines.  What the gate refused by a rule of its
- * own is not the policy's to repeat.
+ * own is not the policy's to repeat, nor what was refused since an engine gave
+ * no answer; of two packs, though, both can say what they would have.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,11 @@ one_record(void *arg, const struct record *record)
 	if (command_is_text(value_member(record->body, "by"), "gate") &&
 	    strcmp(record->decision, "allow") != 0) {
 		r->tally.gate++;
+		return;
+	}
+	if (r->other == NULL && r->opa == NULL &&
+	    record_engine_failed(record)) {
+		r->tally.engine++;
 		return;
 	}
 	if (record->input == NULL) {

@@ -121,6 +121,17 @@ guarded(struct reading *r, struct record *record, const char *p, size_t n)
 	r->arena->armed = NULL;
 }
 
+bool
+record_engine_failed(const struct record *record)
+{
+	static const char own[] = "engine/";
+	const struct value *rule = record->rule;
+
+	return value_member(record->body, "engine") != NULL && rule != NULL &&
+	    rule->kind == VALUE_STRING && rule->str.n > sizeof(own) - 1 &&
+	    memcmp(rule->str.p, own, sizeof(own) - 1) == 0;
+}
+
 /* --- files ------------------------------------------------------------ */
 
 static int

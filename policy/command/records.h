@@ -30,4 +30,10 @@ int records_read(struct arena *arena, const char *path, char *packs,
     size_t packs_cap,
     void (*each)(void *arg, const struct record *record), void *arg);
 
+/* Nothing was decided: another engine than the evaluator was asked and gave no
+ * answer, or none that is a decision (engine/opa-unreachable, engine/type...).
+ * The evaluator's own engine/... rules are what it makes of that pack, and come
+ * out again. */
+bool record_engine_failed(const struct record *record);
+
 #endif

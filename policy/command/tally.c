@@ -151,6 +151,7 @@ print_counts(struct tally *tally)
 	put_count(tally, object, "differ", (int64_t)tally->differ);
 	put_count(tally, object, "undecided", (int64_t)tally->undecided);
 	put_count(tally, object, "gate", (int64_t)tally->gate);
+	put_count(tally, object, "engine", (int64_t)tally->engine);
 	put_count(tally, object, "other_pack", (int64_t)tally->other);
 	print(tally, object);
 }
@@ -169,6 +170,9 @@ tally_end(struct tally *tally)
 		    "not be decided, %lu by the gate's own rules\n",
 		    tally->seen, tally->same, tally->differ,
 		    tally->undecided, tally->gate);
+		if (tally->engine > 0)
+			printf("%lu were no decisions: the engine gave none "
+			    "then\n", tally->engine);
 		if (tally->other > 0)
 			printf("%lu were decided under another pack then\n",
 			    tally->other);

@@ -10,6 +10,7 @@ struct tally {
 	struct arena *arena;	/* for words; reset by whoever reads records */
 	unsigned long seen, same, differ, undecided;
 	unsigned long gate;	/* refused by the gate's own rules */
+	unsigned long engine;	/* no decisions: the engine gave none then */
 	unsigned long other;	/* decided under another pack then */
 };
 
