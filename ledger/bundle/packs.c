@@ -11,6 +11,7 @@
 #include "ledger/evidence.h"
 #include "ledger/bundle/packs.h"
 #include "ledger/verify/load.h"
+#include "ledger/verify/vouch.h"
 
 #define HEX 64
 
@@ -181,6 +182,7 @@ struct check {
 	struct files files;
 	struct packs_named *named;
 	bool names;
+	const struct verify_options *options;
 	struct verify_result *result;
 };
 
@@ -220,7 +222,7 @@ check_all(struct check *c)
 		end = i + 1;
 		if (is_stray(c->files.path[i])) {
 			verify_find(c->result, VERIFY_NOT_ESTABLISHED, "pack_unnamed",
-			    "packs/%.200s: in no pack", c->files.path[i]);
+			    "packs/%.200s: in no pack", vouch_shown(c->options, c->files.path[i]));
 			continue;
 		}
 		while (end < c->files.count &&
@@ -248,9 +250,10 @@ check_missing(const struct check *c)
 
 void
 packs_check(int dirfd, struct packs_named *named, bool names,
-    struct verify_result *result)
+    const struct verify_options *options, struct verify_result *result)
 {
-	struct check c = { .named = named, .names = names, .result = result };
+	struct check c = { .named = named, .names = names, .options = options,
+	    .result = result };
 
 	c.dirfd = openat(dirfd, "packs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (c.dirfd < 0 && errno != ENOENT)

@@ -42,6 +42,6 @@ int packs_digest(int dirfd, char hex[65]);
  * records name and that are not there, and packs that no record names.
  */
 void packs_check(int dirfd, struct packs_named *named, bool names,
-    struct verify_result *result);
+    const struct verify_options *options, struct verify_result *result);
 
 #endif

@@ -305,6 +305,27 @@ put_anchors(const struct html_data *d, FILE *out)
 }
 
 static void
+put_unvouched(const struct html_data *d, FILE *out)
+{
+	const struct verify_result *r = d->report->verify;
+	unsigned i;
+
+	if (r->unvouched_count == 0)
+		return;
+	fputs("<h2>Vouched for by nobody<small>files that the manifest lists, which is not signed"
+	    "</small></h2><div class=\"card scroll\"><table><tbody>", out);
+	for (i = 0; i < r->unvouched_kept; i++) {
+		fputs("<tr><td class=\"m\"><bdi>", out);
+		html_str(out, r->unvouched[i], 256);
+		fputs("</bdi>", out);
+	}
+	if (r->unvouched_count > r->unvouched_kept)
+		fprintf(out, "<tr><td>and %" PRIu64 " more", r->unvouched_count -
+		    r->unvouched_kept);
+	fputs("</table></div>\n", out);
+}
+
+static void
 put_fact(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "<dt>%s</dt><dd class=\"m\"><bdi>", name);
@@ -354,6 +375,7 @@ report_html(const struct report *report, FILE *out)
 	put_tables(d, out);
 	put_streams(d, out);
 	put_anchors(d, out);
+	put_unvouched(d, out);
 	html_records(d, out);
 	put_identity(d, out);
 	fputs("</main><footer>Made by countersign-verify " COUNTERSIGN_VERSION ". This page holds "

@@ -118,6 +118,21 @@ json_anchors(struct json_out *o, const struct verify_result *r)
 	json_out_array_end(o);
 }
 
+/* Files of a bundle for which its manifest alone speaks. */
+static void
+json_unvouched(struct json_out *o, const struct verify_result *r)
+{
+	unsigned i;
+
+	if (r->kind != VERIFY_BUNDLE)
+		return;
+	json_out_array(o, "vouched_for_by_nobody");
+	for (i = 0; i < r->unvouched_kept; i++)
+		json_out_str(o, NULL, r->unvouched[i]);
+	json_out_array_end(o);
+	json_out_uint(o, "vouched_for_by_nobody_count", r->unvouched_count);
+}
+
 static void
 json_scan(struct json_out *o, const struct scan_result *scan)
 {
@@ -187,6 +202,7 @@ json_all(struct json_out *o, const struct report *report)
 	json_findings(o, r);
 	json_streams(o, report);
 	json_anchors(o, r);
+	json_unvouched(o, r);
 	if (report->scan != NULL)
 		json_scan(o, report->scan);
 	json_out_object_end(o);

@@ -131,6 +131,22 @@ text_streams(const struct verify_result *r, bool colour, FILE *out)
 		fprintf(out, "  and %u more streams\n", r->streams - STREAMS_SHOWN);
 }
 
+/* The manifest, which lists them, is signed by nobody. */
+static void
+text_unvouched(const struct verify_result *r, FILE *out)
+{
+	unsigned i;
+
+	for (i = 0; i < r->unvouched_kept; i++) {
+		fputs("  vouched for by nobody: ", out);
+		put_safe(r->unvouched[i], out);
+		putc('\n', out);
+	}
+	if (r->unvouched_count > r->unvouched_kept)
+		fprintf(out, "  and %" PRIu64 " files more that nobody vouches for\n",
+		    r->unvouched_count - r->unvouched_kept);
+}
+
 int
 report_text(const struct report *report, bool colour, FILE *out)
 {
@@ -145,6 +161,7 @@ report_text(const struct report *report, bool colour, FILE *out)
 	report_whole(report, whole);
 	for (i = 0; i < REPORT_STATEMENTS; i++)
 		text_statement(report_statement_name(i), &whole[i], colour, out);
+	text_unvouched(r, out);
 	if (r->counted_records > 0)
 		fprintf(out, "  %" PRIu64 " refusals of callers without a run are told by "
 		    "number, in %" PRIu64 " records\n", r->counted, r->counted_records);

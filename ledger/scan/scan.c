@@ -243,28 +243,34 @@ scan_text(struct scanner *scanner, const char *text, const struct scan_sink *sin
 	scan_stream_end(stream);
 }
 
+/* The path up to the part that holds a secret. */
+static const char *
+withheld(struct scanner *scanner, const char *path)
+{
+	size_t keep = strnlen(path, scanner->secret_at < sizeof(scanner->shown) / 2 ?
+	    (size_t)scanner->secret_at : 0);
+
+	while (keep > 0 && path[keep - 1] != '/')
+		keep--;
+	snprintf(scanner->shown, sizeof(scanner->shown), "%.*s%s", (int)keep, path,
+	    WITHHELD);
+	return scanner->shown;
+}
+
 /* A name leaks as well as content does, and goes into every report besides.
- * What is to be shown instead: the path up to the part that holds a secret.
- * Valid until the next call. */
+ * What is to be shown instead; valid until the next call. */
 static const char *
 scan_name(struct scanner *scanner, const char *path)
 {
 	const struct scan_sink probe = { on_name_probed, on_incomplete, scanner };
 	const struct scan_sink report = { on_name_found, on_incomplete, scanner };
-	size_t keep;
 
 	scanner->path = WITHHELD;
 	scanner->secret_at = UINT64_MAX;
 	scan_text(scanner, path, &probe);
 	if (scanner->secret_at == UINT64_MAX)
 		return path;
-	keep = strnlen(path, scanner->secret_at < sizeof(scanner->shown) / 2 ?
-	    (size_t)scanner->secret_at : 0);
-	while (keep > 0 && path[keep - 1] != '/')
-		keep--;
-	snprintf(scanner->shown, sizeof(scanner->shown), "%.*s%s", (int)keep, path,
-	    WITHHELD);
-	scanner->path = scanner->shown;
+	scanner->path = withheld(scanner, path);
 	scan_text(scanner, path, &report);
 	return scanner->shown;
 }
@@ -423,6 +429,27 @@ end(struct scanner *scanner, const char *path)
 	result->verdict = result->finding_count > 0 ? SCAN_FOUND :
 	    result->incomplete_count > 0 ? SCAN_INCOMPLETE : SCAN_CLEAN;
 	return 0;
+}
+
+const char *
+scanner_shown_name(struct scanner *scanner, const char *path)
+{
+	const struct scan_sink probe = { on_name_probed, on_incomplete, scanner };
+	struct scan_result *result = calloc(1, sizeof(*result));
+	char err[128];
+
+	scanner->secret_at = UINT64_MAX;
+	if (result == NULL || begin(scanner, result, err, sizeof(err)) != 0) {
+		free(result);
+		return WITHHELD;
+	}
+	scanner->path = WITHHELD;
+	scan_text(scanner, path, &probe);
+	if (result->incomplete_count > 0)
+		scanner->secret_at = 0;
+	scanner->result = NULL;
+	free(result);
+	return scanner->secret_at == UINT64_MAX ? path : withheld(scanner, path);
 }
 
 int

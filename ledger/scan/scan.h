@@ -107,6 +107,10 @@ int scanner_scan(struct scanner *scanner, const char *path,
 int scanner_scan_fd(struct scanner *scanner, int fd, const char *name,
     struct scan_result *result, char *err, size_t err_len);
 
+/* A path as it may be shown: itself, or up to the part that holds a secret, or
+ * cannot be looked at, "(name withheld)".  Valid until the next call. */
+const char *scanner_shown_name(struct scanner *scanner, const char *path);
+
 /* The same for one text, piece by piece.  result and name must live until
  * scanner_close, which sums up; -1 with a message. */
 int scanner_open(struct scanner *scanner, const char *name,

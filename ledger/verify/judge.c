@@ -7,6 +7,7 @@
 
 #include "ledger/verify/locate.h"
 #include "ledger/verify/pass.h"
+#include "ledger/verify/vouch.h"
 #include "ledger/verify/keys.h"
 
 static void
@@ -339,7 +340,7 @@ judge(struct pass *pass, char *err, size_t err_len)
 		judge_run(pass);
 	if (pass->load->kind == VERIFY_BUNDLE)
 		packs_check(pass->load->dirfd, &pass->named,
-		    !changed && r->run[0] != '\0', r);
+		    !changed && r->run[0] != '\0', pass->options, r);
 	judge_integrity(pass, changed || lost);
 	r->verdict = verify_worse(r->verdict, r->integrity.verdict);
 	if (judge_streams(pass, r->integrity.verdict == VERIFY_COMPLETE) != 0)
@@ -348,6 +349,8 @@ judge(struct pass *pass, char *err, size_t err_len)
 	judge_rest(pass);
 	if (keys_anchoring(pass) != 0)
 		goto memory;
+	if (pass->load->kind == VERIFY_BUNDLE)
+		vouch_files(pass);
 	return 0;
 memory:
 	snprintf(err, err_len, "out of memory");

@@ -11,6 +11,7 @@
 
 #include "ledger/verify/keys.h"
 #include "ledger/verify/load.h"
+#include "ledger/verify/vouch.h"
 
 #define LEAVES_MAX (UINT64_C(256) * 1024 * 1024)	/* bytes */
 
@@ -210,6 +211,7 @@ load_ledger(struct load *load, uint64_t from, struct verify_result *result,
 
 struct check {
 	struct load *load;
+	const struct verify_options *options;
 	struct verify_result *result;
 	uint64_t listed;
 };
@@ -219,35 +221,37 @@ file_visit(void *context, const char *path, uint64_t size, int regular)
 {
 	struct check *check = context;
 	const struct manifest_file *file;
+	const char *shown;
 	char hex[65];
 
 	if (strncmp(path, "coverage/", 9) == 0)
 		check->load->coverage = true;
 	if (strcmp(path, "manifest.json") == 0)
 		return 0;
+	shown = vouch_shown(check->options, path);
 	if (!regular) {
 		verify_find(check->result, VERIFY_GAP, "not_a_file",
-		    "%.200s: neither a regular file nor a directory", path);
+		    "%.200s: neither a regular file nor a directory", shown);
 		return 0;
 	}
 	check->load->bytes += size;
 	file = manifest_find(&check->load->manifest, path);
 	if (file == NULL) {
 		verify_find(check->result, VERIFY_NOT_ESTABLISHED, "unlisted_file",
-		    "%.200s: not in the manifest", path);
+		    "%.200s: not in the manifest", shown);
 		return 0;
 	}
 	check->listed++;
 	if (file->bytes != size)
 		verify_find(check->result, VERIFY_GAP, "file_altered",
 		    "%.200s: %" PRIu64 " bytes, %" PRIu64 " in the manifest",
-		    path, size, file->bytes);
+		    shown, size, file->bytes);
 	else if (evidence_digest(check->load->dirfd, path, hex) != 0)
 		verify_find(check->result, VERIFY_NOT_ESTABLISHED, "unreadable_file",
-		    "%.200s: %s", path, load_reason());
+		    "%.200s: %s", shown, load_reason());
 	else if (strcmp(hex, file->sha256) != 0)
 		verify_find(check->result, VERIFY_GAP, "file_altered",
-		    "%.200s: its SHA-256 is not the manifest's", path);
+		    "%.200s: its SHA-256 is not the manifest's", shown);
 	return 0;
 }
 
@@ -262,9 +266,10 @@ no_file(void *context, const char *path, uint64_t size, int regular)
 }
 
 static void
-check_files(struct load *load, struct verify_result *result)
+check_files(struct load *load, const struct verify_options *options,
+    struct verify_result *result)
 {
-	struct check check = { load, result, 0 };
+	struct check check = { load, options, result, 0 };
 	uint64_t size;
 	size_t i;
 	int fd;
@@ -281,7 +286,7 @@ check_files(struct load *load, struct verify_result *result)
 		else if (errno == ENOENT || errno == ENOTDIR)
 			verify_find(result, VERIFY_GAP, "missing_file",
 			    "%.200s: in the manifest, but not there",
-			    load->manifest.file[i].path);
+			    vouch_shown(options, load->manifest.file[i].path));
 	}
 }
 
@@ -409,7 +414,7 @@ check_sizes(struct load *load, struct verify_result *result)
 }
 
 static int
-load_bundle(struct load *load, const struct note_key *key,
+load_bundle(struct load *load, const struct verify_options *options,
     struct verify_result *result, char *err, size_t err_len)
 {
 	char why[160] = "";
@@ -429,9 +434,9 @@ load_bundle(struct load *load, const struct note_key *key,
 	if (load_latest(load, "ledger/checkpoint", result) != 0)
 		goto memory;
 	load_leaves(load, result);
-	check_key(load, key, result);
+	check_key(load, options->key, result);
 	check_sizes(load, result);
-	check_files(load, result);
+	check_files(load, options, result);
 	if ((load->segment = calloc(1, sizeof(*load->segment))) == NULL)
 		goto memory;
 	load->segments = 1;
@@ -495,7 +500,7 @@ load_open(struct load *load, const struct verify_options *options,
 	if (options->since && can_go_on(load, err, err_len) != 0)
 		return -1;
 	if ((load->kind == VERIFY_BUNDLE ?
-	    load_bundle(load, options->key, result, err, err_len) :
+	    load_bundle(load, options, result, err, err_len) :
 	    load_ledger(load, options->since ? load->head.at.size : 0, result,
 	    err, err_len)) != 0)
 		return -1;

@@ -22,6 +22,7 @@
 #include "ledger/record.h"
 
 #define VERIFY_FINDINGS_MAX 100	/* kept; all are counted */
+#define VERIFY_UNVOUCHED_MAX 32	/* the same */
 
 /* In the order of the exit status. */
 enum verify_verdict {
@@ -74,6 +75,10 @@ struct verify_options {
 	/* told of the bytes of records read so far, of so many in all; or NULL */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
+	/* how a path from the files may be shown, valid until the next call (it
+	 * may be, or hold, a secret); NULL: as it is */
+	const char *(*shown)(void *context, const char *path);
+	void *shown_context;
 };
 
 /* What one of those whom the trust policy names vouches for. */
@@ -107,6 +112,11 @@ struct verify_result {
 	uint64_t drops;			/* records declared as dropped */
 	struct verify_anchor anchor[TRUST_WITNESSES_MAX + TRUST_AUTHORITIES_MAX];
 	unsigned anchors;
+	/* a bundle's files that neither the signed root, nor a pack's digest, nor an
+	 * anchor that the trust policy counts on says anything about */
+	char unvouched[VERIFY_UNVOUCHED_MAX][256];
+	unsigned unvouched_kept;
+	uint64_t unvouched_count;
 	uint64_t anchored;		/* size that the policy's demands are met for; 0: none */
 	int64_t anchored_s;		/* since then at the latest */
 };

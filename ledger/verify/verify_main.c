@@ -305,30 +305,37 @@ load_tags(const struct args *args, struct scanner *scanner,
 	return 0;
 }
 
-static int
-scan(const struct args *args, const struct verify_defaults *defaults, uint64_t total,
-    struct scan_result *result, char *err, size_t err_len)
+/* Names of files are looked at even where contents are not: by formats then. */
+static struct scanner *
+make_scanner(const struct args *args, const struct verify_defaults *defaults)
 {
 	struct scanner *scanner = scanner_new();
-	struct scan_bar bar = { .total = total };
-	struct scan_tags *tags = NULL;
-	int status = -1;
+	char why[256] = "";
 
-	if (scanner == NULL) {
-		snprintf(err, err_len, "out of memory");
-		return -1;
-	}
-	if (defaults->secrets != NULL &&
-	    defaults->secrets(defaults->context, scanner, err, err_len) != 0)
+	if (scanner != NULL && args->scan && defaults->secrets != NULL &&
+	    defaults->secrets(defaults->context, scanner, why, sizeof(why)) != 0)
 		fprintf(stderr, "%s: scanning by formats alone: %s\n",
-		    defaults->program, err);
+		    defaults->program, why);
+	return scanner;
+}
+
+static const char *
+shown_name(void *scanner, const char *path)
+{
+	return scanner_shown_name(scanner, path);
+}
+
+static int
+scan(const struct args *args, struct scanner *scanner, uint64_t total,
+    struct scan_result *result, char *err, size_t err_len)
+{
+	struct scan_bar bar = { .total = total };
+	int status;
+
 	progress_begin(&bar.progress, !args->quiet && isatty(STDERR_FILENO), "scanning");
 	scanner_set_calls(scanner, NULL, scan_step, &bar);
-	if (load_tags(args, scanner, &tags, err, err_len) == 0)
-		status = scanner_scan(scanner, args->dir, result, err, err_len);
+	status = scanner_scan(scanner, args->dir, result, err, err_len);
 	progress_end(&bar.progress);
-	scanner_free(scanner);
-	scan_tags_free(tags);
 	return status;
 }
 
@@ -402,15 +409,27 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 	struct verify_options options = { .path = args->dir, .key = key, .trust = trust,
 	    .since = args->since != NULL, .head = args->since != NULL ? args->since : args->head,
 	    .threads = args->threads, .progress = progress_step, .context = &progress };
-	int status;
+	struct scanner *scanner = make_scanner(args, defaults);
+	struct scan_tags *tags = NULL;
+	int status = -1;
 
+	snprintf(err, err_len, "out of memory");
+	if (scanner == NULL || (args->scan &&
+	    load_tags(args, scanner, &tags, err, err_len) != 0))
+		goto out;
+	options.shown = shown_name;
+	options.shown_context = scanner;
 	progress_begin(&progress, !args->quiet && isatty(STDERR_FILENO), "verifying");
 	status = verify_run(&options, result, err, err_len);
 	progress_end(&progress);
 	if (status != 0 || !args->scan)
-		return status;
+		goto out;
 	report->scan = scanned;
-	return scan(args, defaults, result->bytes, scanned, err, err_len);
+	status = scan(args, scanner, result->bytes, scanned, err, err_len);
+out:
+	scanner_free(scanner);
+	scan_tags_free(tags);
+	return status;
 }
 
 /* The key that the policy pins for whatever log these files say they are of;
