@@ -2,6 +2,7 @@
 #include "adapters/credential/git.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cli/unpacked.h"
 #include "policy/policy.h"
 
 #include <errno.h>
@@ -69,15 +70,15 @@ static const struct cli_command policy_table[] = {
 	  .run_raw = policy_command },
 	{ .name = "explain", .operands = "[--seq N] RECORDS", .raw = true,
 	  .summary = "Why a recorded decision came out so",
-	  .run_raw = policy_command },
+	  .run_raw = cmd_policy_on_records },
 	{ .name = "replay", .operands = "[--pack PACK] RECORDS...", .raw = true,
 	  .summary = "Decide recorded inputs again",
-	  .run_raw = policy_command },
+	  .run_raw = cmd_policy_on_records },
 	{ .name = "diff", .operands = "OLD NEW RECORDS...", .raw = true,
 	  .summary = "What another pack would have decided",
-	  .run_raw = policy_command },
+	  .run_raw = cmd_policy_on_records },
 	{ .name = "compare", .operands = "--opa ADDRESS RECORDS...",
-	  .raw = true, .run_raw = policy_command,
+	  .raw = true, .run_raw = cmd_policy_on_records,
 	  .summary = "The evaluator beside an OPA server, on recorded inputs" },
 	{ .name = "reload", .operands = "", .run = cmd_reload,
 	  .summary = "Make a running daemon read the pack again" },

@@ -32,7 +32,7 @@ const struct opt cmd_export_opts[] = {
 	{ "record-integrity", 0, NULL, false, "ocsf: the attestation of 1.9's record_integrity" },
 	{ "adapter", 0, NULL, false, "vlc1: print the adapter's declaration, and end" },
 	LEDGER_FILTER_OPTS,
-	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory; default this home's" },
+	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory, or a bundle's file; default this home's" },
 	{ NULL, 0, NULL, false, NULL }
 };
 

@@ -17,7 +17,7 @@ const struct opt cmd_ledger_opts[] = {
 	{ "follow", 'f', NULL, false, "go on as records are written" },
 	LEDGER_FILTER_OPTS,
 	{ "json", 0, NULL, false, "print the records as they stand in the ledger" },
-	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory; default this home's" },
+	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory, or a bundle's file; default this home's" },
 	{ NULL, 0, NULL, false, NULL }
 };
 
@@ -27,7 +27,7 @@ const struct opt cmd_query_opts[] = {
 	{ "limit", 0, "N", false, "end after so many" },
 	{ "count", 0, NULL, false, "print how many there are, and none of them" },
 	{ "json", 0, NULL, false, "print the records as they stand in the ledger" },
-	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory; default this home's" },
+	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory, or a bundle's file; default this home's" },
 	{ NULL, 0, NULL, false, NULL }
 };
 
@@ -37,7 +37,7 @@ const char cmd_query_details[] =
 
 const struct opt cmd_stats_opts[] = {
 	{ "json", 0, NULL, false, "print JSON" },
-	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory; default this home's" },
+	{ "ledger", 0, "DIR", false, "a ledger's or bundle's directory, or a bundle's file; default this home's" },
 	{ NULL, 0, NULL, false, NULL }
 };
 

@@ -1,4 +1,5 @@
 #include "cli/ledger_args.h"
+#include "cli/unpacked.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,8 @@ ledger_args_dir(const struct opts *opts, char *dir, size_t cap)
 		cli_home_path("ledger", dir, cap);
 		return 0;
 	}
+	if ((given = cli_unpacked(given)) == NULL)
+		return CLI_USAGE;
 	if (strlen(given) >= cap)
 		return cli_usage("--ledger: too long a path");
 	snprintf(dir, cap, "%s", given);
