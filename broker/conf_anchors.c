@@ -85,9 +85,9 @@ read_path(const struct place *place, const char *member, const json_t *value,
 	return keep(place, member, text, out);
 }
 
-/* http will do: what comes back is signed. */
+/* http will do: what comes back is signed.  base: paths are put behind it. */
 static int
-read_url(const struct place *place, const json_t *value, char **out)
+read_url(const struct place *place, const json_t *value, bool base, char **out)
 {
 	const char *text = json_string_value(value), *rest = NULL;
 	size_t n = text != NULL ? strlen(text) : 0;
@@ -96,11 +96,13 @@ read_url(const struct place *place, const json_t *value, char **out)
 		rest = text + 8;
 	else if (n > 7 && strncmp(text, "http://", 7) == 0)
 		rest = text + 7;
-	if (rest == NULL || n > URL_MAX || text[n - 1] == '/' ||
+	if (rest == NULL || n > URL_MAX || rest[0] == '/' ||
+	    (base && text[n - 1] == '/') ||
 	    rest[strspn(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]/~")] != '\0')
-		return refuse(place, "url", "an http or https URL without "
-		    "user, query and final slash");
+		return refuse(place, "url", base ? "an http or https URL "
+		    "without user, query and final slash" :
+		    "an http or https URL without user and query");
 	return keep(place, "url", text, out);
 }
 
@@ -149,7 +151,7 @@ read_witness(const struct place *place, json_t *object,
 		return refuse(place, "", "an object");
 	json_object_foreach(object, key, value) {
 		if (strcmp(key, "url") == 0)
-			status = read_url(place, value, &out->url);
+			status = read_url(place, value, true, &out->url);
 		else if (strcmp(key, "key") == 0)
 			status = read_witness_key(place, value, &out->vkey);
 		else
@@ -176,7 +178,7 @@ read_authority(const struct place *place, json_t *object,
 		if (strcmp(key, "name") == 0)
 			status = read_name(place, value, &out->name);
 		else if (strcmp(key, "url") == 0)
-			status = read_url(place, value, &out->url);
+			status = read_url(place, value, false, &out->url);
 		else if (strcmp(key, "ca_file") == 0)
 			status = read_path(place, key, value, &out->ca_file);
 		else

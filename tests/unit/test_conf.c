@@ -120,6 +120,39 @@ refusals(void **state)
 	bad("{\"v\":1,\"upstream\":{\"ca_file\":null}}", "upstream.ca_file");
 }
 
+/* Authorities are asked at their URL as it stands, witnesses below theirs. */
+static void
+anchor_urls(void **state)
+{
+	static const char *const fine[] = { "http://tsa.example.com/",
+	    "https://tsa.example.com/tsr/", "http://tsa.example.com",
+	    "http://127.0.0.1:8080/", NULL };
+	static const char *const wrong[] = { "http://", "http:///", "https:///x",
+	    "ftp://tsa.example.com/", "tsa.example.com/",
+	    "http://user@tsa.example.com/", "http://tsa.example.com/?x",
+	    NULL };
+	char text[256];
+	struct conf conf;
+	size_t i;
+
+	for (i = 0; fine[i] != NULL; i++) {
+		snprintf(text, sizeof(text), "{\"v\":1,\"anchors\":{"
+		    "\"authorities\":[{\"name\":\"a\",\"url\":\"%s\"}]}}",
+		    fine[i]);
+		good(text, &conf);
+		assert_string_equal(conf.anchors.authority[0].url, fine[i]);
+		conf_free(&conf);
+	}
+	for (i = 0; wrong[i] != NULL; i++) {
+		snprintf(text, sizeof(text), "{\"v\":1,\"anchors\":{"
+		    "\"authorities\":[{\"name\":\"a\",\"url\":\"%s\"}]}}",
+		    wrong[i]);
+		bad(text, "without user and query");
+	}
+	bad("{\"v\":1,\"anchors\":{\"witnesses\":[{"
+	    "\"url\":\"https://w.example.com/\"}]}}", "final slash");
+}
+
 static void
 listen_addresses(void **state)
 {
@@ -346,6 +379,7 @@ main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(everything),
 		cmocka_unit_test(refusals),
+		cmocka_unit_test(anchor_urls),
 		cmocka_unit_test(listen_addresses),
 		cmocka_unit_test(resolve_entries),
 		cmocka_unit_test(stores),
