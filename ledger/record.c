@@ -29,14 +29,20 @@ hash_valid(const char text[HEX_LEN])
 	return bad == 0;
 }
 
+static const char *const types[] = { "use", "outcome", "decision",
+    "grant", "refusal", "run", "open", "close", "drop", "heads",
+    "policy", "coverage", "key", "recover", "clock", "secret",
+    "teardown", "scan" };
+
+const char *
+record_type_at(size_t i)
+{
+	return i < sizeof(types) / sizeof(*types) ? types[i] : NULL;
+}
+
 bool
 record_type_known(const char *type, size_t len)
 {
-	static const char *const types[] = { "use", "outcome", "decision",
-	    "grant", "refusal", "run", "open", "close", "drop", "heads",
-	    "policy", "coverage", "key", "recover", "clock", "secret",
-	    "teardown", "scan" };
-
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		if (strlen(types[i]) == len && memcmp(types[i], type, len) == 0)
 			return true;

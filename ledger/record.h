@@ -61,6 +61,9 @@ const char *record_check(struct json_scan *scratch, const char *line,
 
 bool record_type_known(const char *type, size_t len);
 
+/* The known ones from 0 on; NULL behind the last. */
+const char *record_type_at(size_t i);
+
 /* 1 to RECORD_NAME_MAX letters, digits and -._:/@+, none but the first two
  * in front: a stream or a run that needs no escape in JSON, path or report. */
 bool record_name_valid(const char *name, size_t len);

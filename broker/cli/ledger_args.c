@@ -1,6 +1,8 @@
 #include "cli/ledger_args.h"
 #include "cli/unpacked.h"
 
+#include "ledger/record.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,6 +21,21 @@ moment(const struct opts *opts, const char *name, int64_t *time_us)
 	    "for so long ago", name, cli_clean(text));
 }
 
+/* A mistyped one would look like a ledger in which there is nothing. */
+static int
+no_such_type(const char *type)
+{
+	const char *known;
+	char list[CLI_ERR_MAX] = "";
+	size_t i, n = 0;
+
+	for (i = 0; (known = record_type_at(i)) != NULL && n < sizeof(list); i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
+		    i > 0 ? ", " : "", known);
+	return cli_usage("--type %s: no record is of such a type; there are %s",
+	    cli_clean(type), list);
+}
+
 int
 ledger_args_filter(const struct opts *opts, struct filter *f)
 {
@@ -28,6 +45,8 @@ ledger_args_filter(const struct opts *opts, struct filter *f)
 	filter_init(f);
 	f->run = opt_value(opts, "run");
 	f->type = opt_value(opts, "type");
+	if (f->type != NULL && !record_type_known(f->type, strlen(f->type)))
+		return no_such_type(f->type);
 	f->stream = opt_value(opts, "stream");
 	f->target = opt_value(opts, "target");
 	f->decision = opt_value(opts, "decision");
