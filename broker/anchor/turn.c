@@ -239,18 +239,17 @@ ask_witness(struct turn *turn, size_t i)
 	    witness->at == turn->at.size)
 		return;
 	turn->shown = false;
+	witness->fresh_s = 0;
 	for (int n = 0; n < TRIES && again; n++) {
 		again = false;
 		reason = ask(turn, i, &time_s, &again);
 	}
 	if (again && reason == ANCHOR_GOOD)
 		reason = ANCHOR_REFUSED;	/* it moved each time */
-	if (reason == ANCHOR_GOOD) {
-		witness->at = turn->at.size;
-		note_good(party, turn->at.size, time_s);
-	} else {
+	if (reason == ANCHOR_GOOD)
+		witness->fresh_s = time_s;	/* told once it is kept */
+	else
 		note_result(party, reason);
-	}
 }
 
 /* What could not be kept does not count: those who cosigned are asked again. */
@@ -258,18 +257,26 @@ static void
 keep_cosigned(struct turn *turn)
 {
 	struct problem problem;
+	bool kept;
 
 	if (turn->cosigned_len == turn->note_len)
 		return;
-	if (anchors_add_cosigned(turn->anchors_fd, turn->cosigned,
-	    turn->cosigned_len, &problem) == 0)
-		return;
-	fprintf(stderr, "countersignd: anchors: %s\n", problem.text);
+	kept = anchors_add_cosigned(turn->anchors_fd, turn->cosigned,
+	    turn->cosigned_len, &problem) == 0;
+	if (!kept)
+		fprintf(stderr, "countersignd: anchors: %s\n", problem.text);
 	for (size_t i = 0; i < turn->conf->witnesses; i++) {
+		struct turn_witness *witness = &turn->witness[i];
 		struct anchor_party *party = &turn->shared->party[i];
 
-		if (atomic_load(&party->reason) == ANCHOR_GOOD)
-			atomic_store(&party->reason, ANCHOR_NOT_KEPT);
+		if (witness->fresh_s == 0)
+			continue;
+		witness->at = turn->at.size;
+		if (kept)
+			note_good(party, turn->at.size, witness->fresh_s);
+		else
+			note_result(party, ANCHOR_NOT_KEPT);
+		witness->fresh_s = 0;
 	}
 }
 

@@ -21,6 +21,7 @@ struct turn_witness {
 	struct note_key key;
 	uint64_t at;		/* the size that it is at, as far as we know */
 	char who[2 * NOTE_ID_LEN + 3];	/* in names of files */
+	uint64_t fresh_s;	/* it cosigned in this turn, then; 0: it did not */
 };
 
 struct turn {
