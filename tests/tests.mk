@@ -34,9 +34,10 @@ $(BUILD)/tests/tools/% $(BUILD)/tests/bench/%: tests/%.c
 $(BUILD)/tests/tools/%: tests/tools/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
+# Measured is what is shipped: linked as a whole, as the programs are.
 $(BUILD)/tests/bench/%: tests/bench/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
+	$(CC) $(CPPFLAGS) -Itests/support $(LINKFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(SUPPORT) $(ARCHIVES) $(LIBS)
 
 # Where people look for it.
 $(BUILD)/tests/policy_conformance: $(BUILD)/tests/tools/policy_conformance
