@@ -12,7 +12,7 @@
 #define GAP 0xfe	/* may stand between two hexadecimal numbers ... */
 #define APART 5		/* ... but not so many of them */
 
-enum { BASE64, HEX, BASE32, KINDS };
+enum { BASE64, HEX, BASE32, BASE32_LOWER, KINDS };
 
 #define LONG 240	/* digits of a run that may hold something packed */
 
@@ -30,6 +30,7 @@ static const unsigned least[KINDS] = {
 	[BASE64] = SCAN_RUN_MIN * 4 / 3,
 	[HEX] = 2 * SCAN_RUN_MIN,
 	[BASE32] = SCAN_RUN_MIN * 8 / 5,
+	[BASE32_LOWER] = SCAN_RUN_MIN * 8 / 5,
 };
 
 static void
@@ -53,6 +54,7 @@ fill_alphabets(void)
 	alphabets.value[BASE64]['-'] = 62;
 	alphabets.value[BASE64]['_'] = 63;
 	letters(BASE32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
+	letters(BASE32_LOWER, "abcdefghijklmnopqrstuvwxyz234567");
 	letters(HEX, "0123456789abcdef");
 	for (i = 0; i < 6; i++)
 		alphabets.value[HEX]['A' + i] = (uint8_t)(10 + i);
@@ -284,6 +286,110 @@ hex_run(const struct scan_part *part, const uint8_t value[256],
 	return settle(view);
 }
 
+/* ---- dumps ---- */
+
+#define DUMP_BYTES 32	/* of one line, at most */
+#define DUMP_TEXT 128	/* behind its numbers, at most */
+#define DUMP_OFFSET 7	/* digits of the least offset that is told from a number */
+
+/* One line of `hexdump -C` or xxd: offset, numbers, the same as text. */
+struct dump_line {
+	uint64_t offset;
+	size_t number[DUMP_BYTES], digits[DUMP_BYTES];	/* where, how many */
+	unsigned numbers, bytes;
+	size_t end;		/* behind the line end */
+};
+
+static uint64_t
+hex_value(const uint8_t *p, size_t digits)
+{
+	uint64_t n = 0;
+
+	while (digits-- > 0)
+		n = n << 4 | alphabets.value[HEX][*p++];
+	return n;
+}
+
+/* The line at `at`; false where it is none of a dump. */
+static bool
+dump_line(const struct scan_part *part, size_t at, struct dump_line *line)
+{
+	const uint8_t *value = alphabets.value[HEX], *p = part->text, *lf;
+	size_t end = digits_end(part, value, at, part->len), spaces, most;
+
+	*line = (struct dump_line){ .numbers = 0 };
+	if (end - at < DUMP_OFFSET || end - at > 16 || end == part->len)
+		return false;
+	line->offset = hex_value(p + at, end - at);
+	most = p[end] == ':' ? 1 : 2;	/* spaces between two numbers */
+	at = end + (p[end] == ':');
+	while (line->numbers < DUMP_BYTES && line->bytes < DUMP_BYTES) {
+		for (spaces = 0; at < part->len && p[at] == ' '; at++)
+			spaces++;
+		end = digits_end(part, value, at, part->len);
+		if (spaces == 0 || spaces > most || end == at || (end - at) % 2 != 0 ||
+		    end - at > 16 || (end < part->len && !isspace(p[end])))
+			break;
+		line->number[line->numbers] = at;
+		line->digits[line->numbers++] = end - at;
+		line->bytes += (unsigned)(end - at) / 2;
+		at = end;
+	}
+	most = part->len - at < DUMP_TEXT ? part->len - at : DUMP_TEXT;
+	lf = memchr(p + at, '\n', most);
+	line->end = lf == NULL ? at + most : (size_t)(lf + 1 - p);
+	return line->numbers > 0 && (lf != NULL || line->end == part->len);
+}
+
+/*
+ * Lines of a dump from `at` on, each at the offset where the one before ended:
+ * one segment.  *end is behind them; at where there are none of any use.
+ */
+static int
+take_dump(const struct scan_part *part, size_t at, struct scan_view *view, size_t *end)
+{
+	struct dump_line line;
+	uint64_t offset = 0;
+	unsigned i, lines = 0;
+
+	*end = at;
+	if (!dump_line(part, at, &line))
+		return 0;
+	if (scan_view_begin(view) != 0)
+		return -1;
+	do {
+		if (lines++ > 0 && line.offset != offset)
+			break;
+		if (scan_view_room(view, DUMP_BYTES + 8) != 0)
+			return -1;
+		for (i = 0; i < line.numbers; i++)
+			if (hex_number(part, alphabets.value[HEX], line.number[i],
+			    line.number[i] + line.digits[i], view) != 0)
+				return -1;
+		offset = line.offset + line.bytes;
+		*end = line.end;
+	} while (dump_line(part, line.end, &line));
+	return settle(view);
+}
+
+/* Where in the beginning of a run a dump begins: at a line's start. */
+static int
+find_dump(const struct scan_part *part, const struct run *run, struct scan_view *view,
+    size_t *end)
+{
+	const uint8_t *p = part->text, *lf;
+	size_t at = run->start;
+
+	*end = at;
+	if (at > 0 && p[at - 1] != '\n') {
+		lf = memchr(p + at, '\n', run->end - at);
+		if (lf == NULL)
+			return 0;
+		at = (size_t)(lf + 1 - p);
+	}
+	return take_dump(part, at, view, end);
+}
+
 /* ---- runs ---- */
 
 /* Base64 from each phase from which it may be of text. */
@@ -305,14 +411,92 @@ take_base64(const struct scan_part *part, const struct run *run,
 	return 0;
 }
 
+/* The three bytes of a group that was turned around, as ascii_group. */
+static bool
+turned_group(const uint8_t *p)
+{
+	const uint8_t *value = alphabets.value[BASE64];
+
+	return ((value[p[3]] & 0x20) | (value[p[2]] & 8) | (value[p[1]] & 2)) == 0;
+}
+
+/* What the encoding ended with, two or three digits, stands at the beginning. */
+static uint8_t *
+decode_lead(const uint8_t *p, unsigned lead, uint8_t *out)
+{
+	const uint8_t *value = alphabets.value[BASE64];
+
+	if (lead == 3)
+		*out++ = (uint8_t)(value[p[1]] << 4 | value[p[0]] >> 2);
+	*out++ = lead == 3 ? (uint8_t)(value[p[2]] << 2 | value[p[1]] >> 4) :
+	    (uint8_t)(value[p[1]] << 2 | value[p[0]] >> 4);
+	return out;
+}
+
+/* Groups [from, to) that were turned around, and `lead` digits before, each into its bytes turned around:
+ * so the view holds the text backwards, and runs the way its source does. */
 static int
-take_base32(const struct scan_part *part, const struct run *run,
+decode_turned(const struct scan_part *part, unsigned lead, size_t from, size_t to,
+    struct scan_view *view)
+{
+	const uint8_t *value = alphabets.value[BASE64], *p = part->text + from;
+	uint32_t quad;
+	uint8_t *out;
+
+	if (scan_view_room(view, to - from + 2) != 0 || scan_view_begin(view) != 0 ||
+	    scan_map_add(&view->map, view->len, part->at + from - lead, 4, 3) != 0)
+		return -1;
+	out = view->text + view->len;
+	if (lead > 1)
+		out = decode_lead(p - lead, lead, out);
+	for (; p < part->text + to; p += 4) {
+		quad = (uint32_t)value[p[3]] << 18 | (uint32_t)value[p[2]] << 12 |
+		    (uint32_t)value[p[1]] << 6 | value[p[0]];
+		*out++ = (uint8_t)quad;
+		*out++ = (uint8_t)(quad >> 8);
+		*out++ = (uint8_t)(quad >> 16);
+	}
+	view->len = (size_t)(out - view->text);
+	return scan_view_end(view);
+}
+
+/* Base64 that was turned around, from one phase: only where enough groups in a
+ * row are ASCII, with one more at each end. */
+static int
+take_turned(const struct scan_part *part, const struct run *run, unsigned phase,
+    struct scan_view *view)
+{
+	const size_t need = (SCAN_RUN_MIN - 2) / 3, from = run->start + phase;
+	const uint8_t *p = part->text + from;
+	size_t groups = (run->end - from) / 4, last, first, end;
+
+	for (last = need - 1; last < groups; last = first + need) {
+		for (first = last; turned_group(p + 4 * first) && first + need > last + 1;
+		    first--)
+			;
+		if (!turned_group(p + 4 * first))
+			continue;
+		for (end = last + 1; end < groups && turned_group(p + 4 * end); end++)
+			;
+		while (first > 0 && turned_group(p + 4 * (first - 1)))
+			first--;
+		first -= first > 0;
+		end += end < groups;
+		if (decode_turned(part, first == 0 ? phase : 0, from + 4 * first, from + 4 * end, view) != 0)
+			return -1;
+		first = end - 1;
+	}
+	return 0;
+}
+
+static int
+take_base32(const struct scan_part *part, unsigned kind, const struct run *run,
     struct scan_view *view)
 {
 	size_t from;
 
 	for (from = run->start; from < run->start + 8; from++)
-		if (decode(part, alphabets.value[BASE32], from, run->end, 5, view) != 0)
+		if (decode(part, alphabets.value[kind], from, run->end, 5, view) != 0)
 			return -1;
 	return 0;
 }
@@ -355,25 +539,61 @@ is_new(const struct scan_part *part, const struct run *run)
 	    part->at + run->end);
 }
 
+/* Base32 of one case in a run of base64's alphabet. */
+static int
+inner_base32(const struct scan_part *part, unsigned kind, const struct run *run,
+    struct scan_view *view)
+{
+	const uint8_t *value = alphabets.value[kind];
+	struct run inner;
+	size_t at;
+
+	for (at = run->start + least[kind] - 1; at < run->end; at += least[kind]) {
+		if (value[part->text[at]] == OUT)
+			continue;
+		inner = widen(part, kind, run->start, at);
+		at = inner.end;
+		if (inner.end - inner.start >= least[kind] && is_new(part, &inner) &&
+		    take_base32(part, kind, &inner, view) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A hash: of which neither turned base64 nor lower base32 of a text is made. */
+static bool
+all_hex(const uint8_t *p, size_t len)
+{
+	scan_vector c;
+	size_t i;
+
+	for (i = 0; i < len; i += SCAN_VECTOR) {
+		c = scan_vector_load(p + (len - i < SCAN_VECTOR ? len - SCAN_VECTOR : i));
+		if (scan_vector_mask(scan_vector_within(c, '0', '9') |
+		    scan_vector_within(c | 0x20, 'a', 'f')) != 0xffff)
+			return false;
+	}
+	return true;
+}
+
 /* A run of base64's alphabet; base32 may lie in it. */
 static int
 take_letters(const struct scan_part *part, const struct run *run,
     struct scan_view *base64, struct scan_view *base32)
 {
-	struct run inner;
-	size_t at;
+	unsigned phase;
 
 	if (!is_new(part, run))
 		return 0;
-	for (at = run->start + least[BASE32] - 1; at < run->end; at += least[BASE32]) {
-		if (alphabets.value[BASE32][part->text[at]] == OUT)
-			continue;
-		inner = widen(part, BASE32, run->start, at);
-		at = inner.end;
-		if (inner.end - inner.start >= least[BASE32] && is_new(part, &inner) &&
-		    take_base32(part, &inner, base32) != 0)
+	if (inner_base32(part, BASE32, run, base32) != 0)
+		return -1;
+	if (all_hex(part->text + run->start, run->end - run->start))
+		return take_base64(part, run, base64);
+	if (inner_base32(part, BASE32_LOWER, run, base32) != 0)
+		return -1;
+	for (phase = 0; phase < 4; phase++)
+		if (take_turned(part, run, phase, base64) != 0)
 			return -1;
-	}
 	return take_base64(part, run, base64);
 }
 
@@ -424,7 +644,7 @@ static int
 hex_runs(const struct scan_part *part, struct scan_view *hex)
 {
 	const uint8_t *value = alphabets.value[HEX], *p = part->text;
-	size_t at = 0, floor = 0;
+	size_t at = 0, floor = 0, dumped = 0, end;
 	struct run run;
 
 	for (; at + 20 <= part->len; at += 16) {
@@ -435,10 +655,16 @@ hex_runs(const struct scan_part *part, struct scan_view *hex)
 			continue;
 		run = widen(part, HEX, floor, at);
 		floor = run.end;
-		if (run.end - run.start >= least[HEX] && is_new(part, &run) &&
-		    (hex_run(part, value, &run, 0, hex) != 0 ||
-		    hex_run(part, value, &run, 1, hex) != 0))
+		if (run.end - run.start < least[HEX] || !is_new(part, &run))
+			continue;
+		if (hex_run(part, value, &run, 0, hex) != 0 ||
+		    hex_run(part, value, &run, 1, hex) != 0)
 			return -1;
+		if (run.end <= dumped)
+			continue;
+		if (find_dump(part, &run, hex, &end) != 0)
+			return -1;
+		dumped = end > run.start ? end : dumped;
 	}
 	return 0;
 }

@@ -367,8 +367,15 @@ tree_link(void *context, const char *path)
 {
 	struct scanner *scanner = context;
 
-	(void)path;
+	(void)scan_name(scanner, whole_path(scanner, path));
 	scanner->result->links++;
+}
+
+/* The names of others stand in those of the files below them. */
+static void
+tree_empty(void *context, const char *path)
+{
+	(void)scan_name(context, whole_path(context, path));
 }
 
 static void
@@ -380,8 +387,8 @@ tree_failed(void *context, const char *path, const char *why)
 static void
 scan_directory(struct scanner *scanner, const char *path)
 {
-	const struct scan_tree_calls calls = { tree_file, tree_link, tree_failed,
-	    scanner };
+	const struct scan_tree_calls calls = { tree_file, tree_link, tree_empty,
+	    tree_failed, scanner };
 	int dirfd = evidence_dir(path);
 
 	scanner->dirfd = dirfd;

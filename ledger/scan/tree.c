@@ -100,6 +100,8 @@ directory(struct walk *walk, int dirfd, unsigned depth)
 	names = names_of(dir, &n, &error);
 	if (error != 0)
 		failed(walk, error);
+	else if (n == 0 && was > 0)
+		walk->calls->empty(walk->calls->context, walk->path);
 	for (i = 0; names != NULL && i < n; i++) {
 		added = snprintf(walk->path + was, sizeof(walk->path) - was, "%s%s",
 		    was > 0 ? "/" : "", names[i]);

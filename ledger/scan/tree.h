@@ -9,6 +9,7 @@
 struct scan_tree_calls {
 	void (*file)(void *context, const char *path, int fd);
 	void (*link)(void *context, const char *path);
+	void (*empty)(void *context, const char *path);	/* a directory */
 	void (*failed)(void *context, const char *path, const char *why);
 	void *context;
 };

@@ -110,11 +110,131 @@ matrix(void **state)
 	assert_int_equal(found, SCAN_FORMS);
 }
 
+/* One spelling of the token, and that it is found for sure and nothing else. */
+static void
+is_found(const char *text, const char *chain)
+{
+	struct seen seen = scan(text, strlen(text));
+
+	if (seen.surely != 1 || seen.found != 1 || strcmp(seen.chain, chain) != 0)
+		print_error("%u, %u, chain %s, for %s in %s\n", seen.found, seen.surely,
+		    seen.chain, chain, text);
+	assert_int_equal(seen.surely, 1);
+	assert_int_equal(seen.found, 1);
+	assert_string_equal(seen.what, "github-ghp");
+	assert_string_equal(seen.chain, chain);
+}
+
+static void
+turn(char *text)
+{
+	size_t i, n = strlen(text);
+	char c;
+
+	for (i = 0; i < n / 2; i++) {
+		c = text[i];
+		text[i] = text[n - 1 - i];
+		text[n - 1 - i] = c;
+	}
+}
+
+/* Encoded, then turned around; from each phase, glued, and with padding. */
+static void
+turned_base64(void **state)
+{
+	static const char *const before[] = { "", "a", "ab", "abc:", "some words: " };
+	static const char *const after[] = { "", "\n", " z", ";\n=" };
+	char plain[128], text[256], whole[300];
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		for (k = 0; k < 4; k++) {
+			snprintf(plain, sizeof(plain), "%s%s%s", before[i][0] != 'a' ? before[i] :
+			    "k= ", GHP, after[k]);
+			sodium_bin2base64(text, sizeof(text), (const uint8_t *)plain, strlen(plain),
+			    k % 2 != 0 ? sodium_base64_VARIANT_ORIGINAL :
+			    sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+			turn(text);
+			snprintf(whole, sizeof(whole), "%s%s\n", i < 4 ? before[i] : "", text);
+			is_found(whole, "base64 > reversed");
+		}
+}
+
+static void
+lower_base32(void **state)
+{
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+	const char *token = "x=" GHP "\n";
+	char text[128];
+	size_t n = 0;
+	uint32_t window = 0;
+	unsigned have = 0;
+
+	(void)state;
+	for (; *token != '\0'; token++) {
+		window = window << 8 | (uint8_t)*token;
+		for (have += 8; have >= 5; have -= 5)
+			text[n++] = digits[window >> (have - 5) & 31];
+	}
+	text[n++] = digits[window << (5 - have) & 31];
+	text[n] = '\0';
+	is_found(text, "base32");
+}
+
+/* As `hexdump -C` (apart 1) and xxd (2) print it. */
+static void
+dump(const char *text, unsigned apart, char *out)
+{
+	size_t at, i, n = strlen(text);
+	char *p = out;
+
+	for (at = 0; at < n; at += 16) {
+		p += sprintf(p, apart == 1 ? "%08zx " : "%08zx:", at);
+		for (i = at; i < at + 16; i++) {
+			if (apart == 1 ? i % 8 == 0 : i % 2 == 0)
+				*p++ = ' ';
+			p += i < n ? sprintf(p, "%02x", (uint8_t)text[i]) : sprintf(p, "  ");
+			if (apart == 1)
+				*p++ = ' ';
+		}
+		p += sprintf(p, apart == 1 ? " |" : "  ");
+		for (i = at; i < at + 16 && i < n; i++)
+			*p++ = text[i] >= ' ' ? text[i] : '.';
+		p += sprintf(p, apart == 1 ? "|\n" : "\n");
+	}
+	sprintf(p, apart == 1 ? "%08zx\n" : "", n);
+}
+
+static void
+dumps(void **state)
+{
+	char text[200], out[2000] = "some words\n";
+	unsigned apart, before;
+
+	(void)state;
+	for (apart = 1; apart <= 2; apart++)
+		for (before = 0; before < 40; before++) {
+			snprintf(text, sizeof(text), "%.*s%s\nand more of it\n", (int)before,
+			    "What stands before it: not a secret, no; " , "x=" GHP);
+			dump(text, apart, out + (before % 2 != 0 ? 11 : 0));
+			is_found(out, "hex");
+			memcpy(out, "some words\n", 11);
+		}
+	/* another line's bytes are not what follows */
+	dump("x=" GHP, 1, out);
+	memcpy(strstr(out, "00000010"), "00000030", 8);
+	assert_int_equal(scan(out, strlen(out)).found, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matrix),
+		cmocka_unit_test(turned_base64),
+		cmocka_unit_test(lower_base32),
+		cmocka_unit_test(dumps),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
