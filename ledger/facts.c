@@ -124,6 +124,17 @@ kind_of(const struct facts *f)
 	return FACTS_NEUTRAL;
 }
 
+static enum facts_ended
+ended_of(const struct facts *f)
+{
+	char ended[16] = "";
+
+	if (strcmp(f->type, "outcome") == 0)
+		get_text(f->body, "ended", ended, sizeof(ended));
+	return strcmp(ended, "refused") == 0 ? FACTS_WITHDRAWN :
+	    strcmp(ended, "unreached") == 0 ? FACTS_UNREACHED : FACTS_CARRIED_OUT;
+}
+
 void
 facts_read(struct facts *f, const struct record_line *record)
 {
@@ -141,6 +152,7 @@ facts_read(struct facts *f, const struct record_line *record)
 	f->body = json_loadb(record->body.ptr, record->body.len, 0, NULL);
 	read_body(f, f->body);
 	f->kind = kind_of(f);
+	f->ended = ended_of(f);
 }
 
 void

@@ -19,6 +19,10 @@
  * that found something, a policy pack that was not adopted. */
 enum facts_kind { FACTS_NEUTRAL, FACTS_ALLOWED, FACTS_REFUSED, FACTS_FAILED };
 
+/* What an outcome says of a request that had been allowed and was not carried
+ * out: it is no allowed one any more, as in its run's teardown. */
+enum facts_ended { FACTS_CARRIED_OUT, FACTS_WITHDRAWN, FACTS_UNREACHED };
+
 struct facts {
 	char stream[RECORD_NAME_MAX + 1], type[RECORD_NAME_MAX + 1];
 	char run[RECORD_NAME_MAX + 1];	/* "" where there is none */
@@ -26,6 +30,7 @@ struct facts {
 	uint64_t seq;
 	int64_t time_us;
 	enum facts_kind kind;
+	enum facts_ended ended;
 	json_t *body;			/* to be read only; NULL where memory lacks */
 	/* "" where the body has none */
 	char decision[16], rule[128], reason[512], remedy[512], error[256];

@@ -393,6 +393,30 @@ export_vlc1(struct job *j, struct reader *reader)
 	return -1;
 }
 
+/* What became of a use stands behind it, so that is read first. */
+static int
+find_withdrawn(struct job *j, struct val *val)
+{
+	struct reader *reader = NULL;
+	struct reader_line line;
+	struct facts facts;
+	int n = -1, rc = 0;
+
+	if (ledger_args_open(j->opts, &reader) != 0)
+		return -1;
+	while (rc == 0 && (n = reader_next(reader, &line, j->err, sizeof(j->err))) == 1) {
+		if (line.rule != NULL || line.record.type.len != 7 ||
+		    memcmp(line.record.type.ptr, "outcome", 7) != 0)
+			continue;
+		facts_read(&facts, &line.record);
+		if (facts.ended == FACTS_WITHDRAWN)
+			rc = val_withdrawn(val, facts.parent);
+		facts_free(&facts);
+	}
+	reader_close(reader);
+	return rc != 0 || n != 0 ? -1 : 0;
+}
+
 static int
 export_val(struct job *j, struct reader *reader)
 {
@@ -400,7 +424,7 @@ export_val(struct job *j, struct reader *reader)
 	int rc = -1;
 
 	snprintf(j->err, sizeof(j->err), "out of memory");
-	if (val != NULL)
+	if (val != NULL && find_withdrawn(j, val) == 0)
 		rc = each_item(j, reader, add_val, val);
 	if (rc == 0 && val_orphans(val) > 0)
 		cli_err("%llu uses are left out, whose grant or run is not among these records",

@@ -123,6 +123,7 @@ struct gate_outcome {
 	uint32_t redactions;
 	const char *error;		/* NULL, or a short word: "upstream_reset" */
 	bool failed;			/* the upstream could not be reached */
+	bool refused;			/* by the data plane; a refusal follows */
 	uint8_t parent[LEDGER_LEAF_LEN];	/* leaf of the use or decision */
 };
 int gate_outcome_record(struct gate *gate, struct run *run,

@@ -202,6 +202,9 @@ words_outcome(const struct gate_outcome *outcome, const char *grant,
 	if (outcome->status != 0)
 		json_out_uint(&out, "status", outcome->status);
 	text_out(&out, "error", outcome->error);
+	if (outcome->refused || outcome->failed)
+		json_out_str(&out, "ended", outcome->refused ? "refused" :
+		    "unreached");
 	json_out_uint(&out, "bytes_out", outcome->bytes_out);
 	json_out_uint(&out, "bytes_in", outcome->bytes_in);
 	json_out_uint(&out, "duration_us", outcome->duration_us);

@@ -100,6 +100,7 @@ struct exchange {
 	bool keeps;		/* the upstream said that it goes on after this response */
 	bool reusable;		/* and every byte of it was taken: back to the pool */
 	bool unreached;		/* there was no connection to the upstream */
+	bool withdrawn;		/* allowed, and refused after all */
 	bool refused;		/* the plane answers in the upstream's place */
 	bool client_done, upstream_done;	/* tunnel: this side has ended */
 	bool request_broken;	/* the upstream takes no more of the body */

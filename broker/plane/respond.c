@@ -130,6 +130,7 @@ respond_refuse(struct conn *conn, unsigned status, const char *rule,
 	/* What was allowed before gets its outcome first. */
 	if (was_allowed) {
 		exchange->error = exchange->error != NULL ? exchange->error : rule;
+		exchange->withdrawn = true;
 		record_outcome(exchange);
 		exchange->verdict.allow = false;
 	}

@@ -65,7 +65,9 @@ count(struct stats *s, const struct facts *f)
 	s->runs += strcmp(f->type, "run") == 0 && strcmp(f->state, "open") == 0;
 	s->allowed += f->kind == FACTS_ALLOWED && strcmp(f->type, "grant") != 0;
 	s->refused += f->kind == FACTS_REFUSED ? f->count : 0;
-	s->failed += f->kind == FACTS_FAILED && strcmp(f->type, "outcome") == 0;
+	/* each request once: where a part begins, its decision may lie before it */
+	s->allowed -= f->ended != FACTS_CARRIED_OUT && s->allowed > 0;
+	s->failed += f->ended == FACTS_UNREACHED;
 	s->redactions += f->redactions > 0 ? (uint64_t)f->redactions : 0;
 	if (strcmp(f->type, "outcome") == 0) {
 		s->bytes_out += f->bytes_out > 0 ? (uint64_t)f->bytes_out : 0;

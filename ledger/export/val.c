@@ -26,6 +26,9 @@ struct val {
 	uint64_t rows, orphans;
 	struct parent *parent;
 	size_t parents;
+	uint8_t (*withdrawn)[TREE_HASH_LEN];	/* sorted with the first row */
+	size_t withdrawals;
+	bool sorted;
 	char row[4 * DETAILS_MAX];
 };
 
@@ -53,7 +56,43 @@ val_free(struct val *v)
 	if (v == NULL)
 		return;
 	free(v->parent);
+	free(v->withdrawn);
 	free(v);
+}
+
+int
+val_withdrawn(struct val *v, const char *hex)
+{
+	uint8_t (*more)[TREE_HASH_LEN];
+	size_t n;
+
+	if ((v->withdrawals & (v->withdrawals + 1)) == 0) {
+		more = realloc(v->withdrawn, (2 * v->withdrawals + 2) * sizeof(*more));
+		if (more == NULL)
+			return -1;
+		v->withdrawn = more;
+	}
+	if (strlen(hex) == HEX && sodium_hex2bin(v->withdrawn[v->withdrawals], TREE_HASH_LEN, hex,
+	    HEX, NULL, &n, NULL) == 0 && n == TREE_HASH_LEN)
+		v->withdrawals++;
+	return 0;
+}
+
+static int
+compare_leaves(const void *a, const void *b)
+{
+	return memcmp(a, b, TREE_HASH_LEN);
+}
+
+static bool
+is_withdrawn(struct val *v, const uint8_t leaf[TREE_HASH_LEN])
+{
+	if (v->withdrawals == 0)
+		return false;
+	if (!v->sorted)
+		qsort(v->withdrawn, v->withdrawals, TREE_HASH_LEN, compare_leaves);
+	v->sorted = true;
+	return bsearch(leaf, v->withdrawn, v->withdrawals, TREE_HASH_LEN, compare_leaves) != NULL;
 }
 
 /* The assignment under which a record of this parent stands: newest first,
@@ -251,7 +290,7 @@ val_add(struct val *v, const struct export_item *item)
 	under = find(v, f->parent);
 	if (run)
 		return add_assignment(v, item, under);
-	if (f->kind != FACTS_ALLOWED)
+	if (f->kind != FACTS_ALLOWED || is_withdrawn(v, item->leaf))
 		return 0;
 	if (under == NULL) {
 		v->orphans++;

@@ -5,7 +5,8 @@
  *   a grant            ASSIGNMENT under its run's
  *   a use              ACCESS under its grant's, else its run's
  *
- * Refusals have no row in VAL, and are not here; nor has any row a human
+ * Refusals have no row in VAL, and are not here, nor what was refused after it
+ * had been allowed (the outcome of such a use says so); nor has any row a human
  * signature: lineage ends at the run's opening, which says so
  * (human_attestation.method "none").  Each row's details carry the leaf and the
  * index of its record.
@@ -25,6 +26,9 @@ struct val;
 /* scope_key: whose chain it is, such as the ledger's origin.  NULL where memory
  * lacks. */
 struct val *val_begin(const char *scope_key, FILE *out);
+/* The record of this leaf (hex) allowed what was refused after all: no ACCESS.
+ * All of them before the first val_add.  0, or -1 where memory lacks. */
+int val_withdrawn(struct val *val, const char *leaf);
 /* 0; or -1: it cannot be written, or there are more assignments than that. */
 int val_add(struct val *val, const struct export_item *item);
 /* Records that are ACCESS but whose assignment is not among the rows (it lies

@@ -125,7 +125,9 @@ count(struct html_data *d, const struct facts *f)
 		d->end_us = f->time_us;
 	d->allowed += f->kind == FACTS_ALLOWED && strcmp(f->type, "grant") != 0;
 	d->refused += f->kind == FACTS_REFUSED ? f->count : 0;
-	d->failed += f->kind == FACTS_FAILED && strcmp(f->type, "outcome") == 0;
+	/* each request once: where a part begins, its decision may lie before it */
+	d->allowed -= f->ended != FACTS_CARRIED_OUT && d->allowed > 0;
+	d->failed += f->ended == FACTS_UNREACHED;
 	d->grants += strcmp(f->type, "grant") == 0 && f->kind == FACTS_ALLOWED;
 	if (d->agent[0] == '\0' && strcmp(f->type, "run") == 0)
 		memcpy(d->agent, f->agent, sizeof(d->agent));
