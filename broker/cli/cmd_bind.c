@@ -386,17 +386,23 @@ read_bind(struct bind *bind)
 static void
 look_for_secret(const char *name)
 {
+	enum client_result result;
 	struct client_reply reply;
 	bool found = false;
 	json_t *one;
 	size_t i;
 
-	if (client_operator("GET", "/v1/secrets", NULL, &reply) == CLIENT_OK) {
+	result = client_operator("GET", "/v1/secrets", NULL, &reply);
+	if (result == CLIENT_OK) {
 		json_array_foreach(json_object_get(reply.json, "secrets"), i, one)
 			found = found || strcmp(client_str(one, "name"), name) == 0;
 		if (!found)
 			cli_err("note: there is no secret %s yet; `countersign "
 			    "secret put %s` stores it", name, name);
+	} else if (result == CLIENT_NO_DAEMON) {
+		cli_err("note: no daemon runs that could tell whether there is a "
+		    "secret %s; if not, `countersign secret put %s` stores it",
+		    name, name);
 	}
 	client_reply_release(&reply);
 }
