@@ -202,7 +202,7 @@ case "$at" in
 		'--since:not before\: 2026-11-29T15\:36\:01Z, a date, or 10m, 2h, 7d ago'
 		'--until:not after'
 		'--json:print the records as they stand in the ledger'
-		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--ledger:a ledger'\''s or bundle'\''s directory, or a bundle'\''s file; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' ledger tail') offer=(
@@ -216,7 +216,7 @@ case "$at" in
 		'--since:not before\: 2026-11-29T15\:36\:01Z, a date, or 10m, 2h, 7d ago'
 		'--until:not after'
 		'--json:print the records as they stand in the ledger'
-		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--ledger:a ledger'\''s or bundle'\''s directory, or a bundle'\''s file; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' ledger query') offer=(
@@ -231,12 +231,12 @@ case "$at" in
 		'--limit:end after so many'
 		'--count:print how many there are, and none of them'
 		'--json:print the records as they stand in the ledger'
-		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--ledger:a ledger'\''s or bundle'\''s directory, or a bundle'\''s file; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' ledger stats') offer=(
 		'--json:print JSON'
-		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--ledger:a ledger'\''s or bundle'\''s directory, or a bundle'\''s file; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' ledger export') offer=(
@@ -255,7 +255,7 @@ case "$at" in
 		'--decision:only what was decided so\: allow, deny, ask; or failed'
 		'--since:not before\: 2026-11-29T15\:36\:01Z, a date, or 10m, 2h, 7d ago'
 		'--until:not after'
-		'--ledger:a ledger'\''s or bundle'\''s directory; default this home'\''s'
+		'--ledger:a ledger'\''s or bundle'\''s directory, or a bundle'\''s file; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
 	' ledger publish') offer=(
