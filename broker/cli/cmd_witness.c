@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -77,6 +78,7 @@ add(const struct opts *opts)
 {
 	struct problem problem = { .text = "" };
 	struct note_key key;
+	int status;
 
 	if (opts->n_rest != 2)
 		return cli_usage("witness add wants a directory and a log's vkey");
@@ -86,11 +88,42 @@ add(const struct opts *opts)
 		    cli_clean(opts->rest[1]));
 		return CLI_USAGE;
 	}
-	if (witness_add_log(opts->rest[0], &key, &problem) != 0) {
+	if ((status = witness_add_log(opts->rest[0], &key, &problem)) < 0) {
 		cli_err("%s", problem.text);
 		return CLI_USAGE;
 	}
-	printf("%s is watched when the witness starts next\n", key.name);
+	printf(status == 1 ? "%s: this key is there already; nothing was changed\n" :
+	    "%s is watched when the witness starts next\n", key.name);
+	return CLI_OK;
+}
+
+static void
+print_log(void *context, const struct note_key *log, const struct checkpoint *at)
+{
+	(void)context;
+	printf("watches ");
+	(void)print_vkey(log);
+	if (at != NULL)
+		printf("  cosigned up to size %" PRIu64 "\n", at->size);
+	else
+		puts("  nothing cosigned yet");
+}
+
+/* The vkey alone comes first: `witness show DIR | head -n 1`. */
+static int
+show(const struct opts *opts)
+{
+	struct problem problem = { .text = "" };
+	struct note_key key;
+
+	if (opts->n_rest != 1)
+		return cli_usage("witness show wants its directory");
+	if (sodium_init() < 0 || witness_look(opts->rest[0], &key, NULL, NULL,
+	    &problem) != 0 || print_vkey(&key) != CLI_OK ||
+	    witness_look(opts->rest[0], &key, print_log, NULL, &problem) != 0) {
+		cli_err("%s", problem.text);
+		return CLI_USAGE;
+	}
 	return CLI_OK;
 }
 
@@ -193,6 +226,8 @@ const struct cli_command cmd_witness_table[] = {
 	  .summary = "Make a witness's key; print its vkey" },
 	{ .name = "add", .operands = "DIR VKEY|FILE", .run = add,
 	  .summary = "Watch a log" },
+	{ .name = "show", .operands = "DIR", .run = show,
+	  .summary = "Print the witness's vkey, and what it watches" },
 	{ .name = "serve", .operands = "DIR", .opts = serve_opts, .run = serve,
 	  .summary = "Cosign consistent checkpoints, over HTTP" },
 	{ .name = NULL }

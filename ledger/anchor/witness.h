@@ -38,9 +38,16 @@
 int witness_create(const char *dir, const char *name, struct note_key *key,
     struct problem *problem);
 
-/* Add a log to those watched by dir.  0, or -1 with a problem. */
+/* Add a log to those watched by dir.  0; 1 where it is among them already; -1
+ * with a problem, where there is no witness's key too. */
 int witness_add_log(const char *dir, const struct note_key *log,
     struct problem *problem);
+
+/* The witness's key, and each key that it watches with the latest checkpoint
+ * cosigned for its log (NULL: none), without its lock.  0, or -1 with a problem. */
+int witness_look(const char *dir, struct note_key *key,
+    void (*log)(void *context, const struct note_key *log,
+    const struct checkpoint *at), void *context, struct problem *problem);
 
 struct witness;
 

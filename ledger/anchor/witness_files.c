@@ -243,32 +243,6 @@ read_logs(struct witness *witness, struct problem *problem)
 	return status;
 }
 
-int
-witness_add_log(const char *dir, const struct note_key *log,
-    struct problem *problem)
-{
-	char line[NOTE_VKEY_MAX + 2];
-	int n = note_key_format(log, line, NOTE_VKEY_MAX + 1), fd, dirfd;
-	int status = -1;
-	off_t end;
-
-	if (n < 0 || log->type != NOTE_ED25519)
-		return problem_set(problem, "no vkey of a log");
-	if ((dirfd = open_dir(dir, problem)) < 0)
-		return -1;
-	line[n] = '\n';
-	fd = io_open(dirfd, "logs", O_WRONLY | O_CREAT, 0600);
-	end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
-	if (end >= 0 && io_write(fd, line, (size_t)n + 1, (uint64_t)end) == 0 &&
-	    io_sync_all(fd) == 0)
-		status = 0;
-	else
-		problem_errno(problem, "cannot add to %s/logs", dir);
-	if (fd >= 0)
-		close(fd);
-	close(dirfd);
-	return status;
-}
 
 /* ---- states ---- */
 
@@ -492,4 +466,98 @@ witness_latest(const struct witness *witness, const char *id, size_t *len)
 		}
 	}
 	return NULL;
+}
+
+/* ---- without serving ---- */
+
+/* Its key and logs, as they lie there: whoever serves has the lock. */
+static struct witness *
+peek(const char *dir, struct problem *problem)
+{
+	struct witness *witness = calloc(1, sizeof(*witness));
+
+	if (witness == NULL) {
+		problem_set(problem, "out of memory");
+		return NULL;
+	}
+	witness->dirfd = witness->lock_fd = -1;
+	if ((witness->sk = sodium_malloc(NOTE_SK_LEN)) == NULL)
+		problem_set(problem, "out of memory");
+	else if ((witness->dirfd = open_dir(dir, problem)) >= 0 &&
+	    read_key(witness, problem) == 0 && read_logs(witness, problem) == 0)
+		return witness;
+	witness_close(witness);
+	return NULL;
+}
+
+static bool
+watches(const struct witness *witness, const struct note_key *log)
+{
+	const struct watched *of = witness_find(witness, log->name);
+
+	for (unsigned i = 0; of != NULL && i < of->keys; i++)
+		if (memcmp(of->key[i].epoch[0].key.pk, log->pk, NOTE_PK_LEN) == 0)
+			return true;
+	return false;
+}
+
+/* Behind a last line that nobody ended, on a line of its own. */
+static int
+append_log(int dirfd, const char *line, size_t len)
+{
+	int fd = io_open(dirfd, "logs", O_RDWR | O_CREAT, 0600), status = -1;
+	off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+	char last = '\n';
+
+	if (end >= 0 && (end == 0 || io_read(fd, &last, 1, (uint64_t)end - 1) == 1) &&
+	    (last == '\n' || io_write(fd, "\n", 1, (uint64_t)end++) == 0) &&
+	    io_write(fd, line, len, (uint64_t)end) == 0 && io_sync_all(fd) == 0)
+		status = 0;
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+int
+witness_add_log(const char *dir, const struct note_key *log,
+    struct problem *problem)
+{
+	char line[NOTE_VKEY_MAX + 2];
+	int n = note_key_format(log, line, NOTE_VKEY_MAX + 1), status = 1;
+	struct witness *witness;
+
+	if (n < 0 || log->type != NOTE_ED25519)
+		return problem_set(problem, "no vkey of a log");
+	if ((witness = peek(dir, problem)) == NULL)
+		return -1;
+	line[n] = '\n';
+	if (!watches(witness, log) &&
+	    (status = append_log(witness->dirfd, line, (size_t)n + 1)) != 0)
+		problem_errno(problem, "cannot add to %s/logs", dir);
+	witness_close(witness);
+	return status;
+}
+
+int
+witness_look(const char *dir, struct note_key *key,
+    void (*log)(void *context, const struct note_key *log,
+	const struct checkpoint *at),
+    void *context, struct problem *problem)
+{
+	struct witness *witness = peek(dir, problem);
+	int status = 0;
+
+	if (witness == NULL)
+		return -1;
+	*key = witness->key;
+	for (unsigned i = 0; i < witness->logs && status == 0; i++) {
+		struct watched *of = &witness->log[i];
+
+		if ((status = read_state(witness, of, problem)) != 0)
+			break;
+		for (unsigned k = 0; log != NULL && k < of->keys; k++)
+			log(context, &of->key[k].epoch[0].key, of->note != NULL ? &of->at : NULL);
+	}
+	witness_close(witness);
+	return status;
 }

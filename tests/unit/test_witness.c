@@ -410,6 +410,8 @@ test_two_keys(void **state)
 	    pk), 0);
 	memcpy(next.sk, sk, sizeof(sk));
 	assert_int_equal(witness_add_log(dir, &next.key, &problem), 0);
+	assert_int_equal(witness_add_log(dir, &next.key, &problem), 1);
+	assert_int_equal(witness_add_log(dir, &ours.key, &problem), 1);
 	must_open();
 	assert_int_equal(witness_origins(witness), 1);
 	submit(compose(&next, 9, 9, 12), 200, "cosigned");
