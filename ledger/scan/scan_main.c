@@ -217,15 +217,20 @@ use_baseline(struct work *w, char *err, size_t err_len)
 	return 0;
 }
 
+/* What was not looked for may be there: without it nothing is clean. */
 static void
 use_vault(struct work *w)
 {
 	char why[256] = "";
 
-	if (w->defaults->secrets != NULL && w->args->vault && w->defaults->secrets(
-	    w->defaults->context, w->scanner, why, sizeof(why)) != 0)
-		fprintf(stderr, "%s: without the vault's secrets: %s\n",
-		    w->defaults->program, why);
+	if (w->defaults->secrets == NULL || !w->args->vault || w->defaults->secrets(
+	    w->defaults->context, w->scanner, why, sizeof(why)) == 0)
+		return;
+	fprintf(stderr, "%s: without the vault's secrets: %s\n"
+	    "(--no-vault looks by formats alone)\n", w->defaults->program, why);
+	w->result->incomplete_count++;
+	snprintf(w->result->incomplete, sizeof(w->result->incomplete),
+	    "the vault's secrets were not looked for: %.180s", why);
 }
 
 /* ---- scanning ---- */

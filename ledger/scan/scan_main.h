@@ -8,7 +8,7 @@ struct scan_defaults {
 	const char *program;	/* as called, for messages: "countersign scan" */
 	/* Give the scanner the vault's own secrets, or NULL where there is no
 	 * vault.  0, or -1 with a message: the scan then goes on without, and
-	 * says so. */
+	 * is incomplete. */
 	int (*secrets)(void *context, struct scanner *scanner, char *err,
 	    size_t err_len);
 	void *context;
