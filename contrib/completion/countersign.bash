@@ -5,7 +5,7 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
@@ -47,9 +47,10 @@ _countersign()
 	" ledger publish") words="--entries --ledger --help" ;;
 	" ledger rotate-key") words="--help" ;;
 	" ledger restart-origin") words="--origin --help" ;;
-	" witness") words="init add serve --help" ;;
+	" witness") words="init add show serve --help" ;;
 	" witness init") words="--name --help" ;;
 	" witness add") words="--help" ;;
+	" witness show") words="--help" ;;
 	" witness serve") words="--listen --help" ;;
 	" start") words="--help" ;;
 	" status") words="--json --help" ;;

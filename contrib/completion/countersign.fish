@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' witness' ' witness init' ' witness add' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -189,6 +189,8 @@ complete -c countersign -n '__countersign_at " witness init"' -l name -r -d 'wha
 complete -c countersign -n '__countersign_at " witness init"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " witness"' -a add -d 'Watch a log'
 complete -c countersign -n '__countersign_at " witness add"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " witness"' -a show -d 'Print the witness\'s vkey, and what it watches'
+complete -c countersign -n '__countersign_at " witness show"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " witness"' -a serve -d 'Cosign consistent checkpoints, over HTTP'
 complete -c countersign -n '__countersign_at " witness serve"' -l listen -r -d 'default 127.0.0.1:7380; port 0 takes any'
 complete -c countersign -n '__countersign_at " witness serve"' -l help -d 'show this and exit'

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -273,6 +273,7 @@ case "$at" in
 	' witness') offer=(
 		'init:Make a witness'\''s key; print its vkey'
 		'add:Watch a log'
+		'show:Print the witness'\''s vkey, and what it watches'
 		'serve:Cosign consistent checkpoints, over HTTP'
 		'--help:show help'
 		) ;;
@@ -281,6 +282,9 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' witness add') offer=(
+		'--help:show this and exit'
+		) ;;
+	' witness show') offer=(
 		'--help:show this and exit'
 		) ;;
 	' witness serve') offer=(
