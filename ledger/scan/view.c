@@ -114,6 +114,7 @@ static const uint8_t word[256] = {
 struct step {
 	size_t used, n;
 	uint8_t out[4];
+	size_t back;	/* bytes written before it that go too: a closing quote */
 };
 
 static int
@@ -146,7 +147,7 @@ number(const uint8_t *p, size_t len, unsigned base, size_t max, uint32_t *value)
 static struct step
 coded(size_t used, uint32_t value)
 {
-	struct step step = { used, 1, { (uint8_t)value } };
+	struct step step = { used, 1, { (uint8_t)value }, 0 };
 
 	if (value > 0xff)
 		step.out[0] = 0xff;
@@ -159,7 +160,7 @@ static struct step
 backslash(const uint8_t *p, size_t len)
 {
 	static const char from[] = "nrtbf\"\\/'", to[] = "\n\r\t\b\f\"\\/'";
-	struct step none = { 0, 0, { 0 } };
+	struct step none = { 0, 0, { 0 }, 0 };
 	const char *at;
 	uint32_t value;
 	size_t n;
@@ -200,7 +201,7 @@ entity(const uint8_t *p, size_t len)
 		{ "&period;", '.' }, { "&hyphen;", '-' }, { "&dash;", '-' },
 		{ "&colon;", ':' },
 	};
-	struct step none = { 0, 0, { 0 } };
+	struct step none = { 0, 0, { 0 }, 0 };
 	size_t i, n, name_len, digits;
 	uint32_t value;
 	bool hex;
@@ -226,13 +227,13 @@ entity(const uint8_t *p, size_t len)
 static struct step
 printable(const uint8_t *p, size_t len)
 {
-	struct step none = { 0, 0, { 0 } };
+	struct step none = { 0, 0, { 0 }, 0 };
 	uint32_t value;
 
 	if (len > 1 && p[1] == '\n')
-		return (struct step){ 2, 0, { 0 } };
+		return (struct step){ 2, 0, { 0 }, 0 };
 	if (len > 2 && p[1] == '\r' && p[2] == '\n')
-		return (struct step){ 3, 0, { 0 } };
+		return (struct step){ 3, 0, { 0 }, 0 };
 	if (len < 3 || islower(p[1]) || islower(p[2]) ||
 	    number(p + 1, 2, 16, 2, &value) != 2)
 		return none;
@@ -242,7 +243,7 @@ printable(const uint8_t *p, size_t len)
 static struct step
 escape(const uint8_t *p, size_t len)
 {
-	struct step none = { 0, 0, { 0 } };
+	struct step none = { 0, 0, { 0 }, 0 };
 	uint32_t value;
 
 	switch (*p) {
@@ -345,6 +346,61 @@ joined(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
 	    word_before(out, out_len, PART_MIN) == PART_MIN ? i : 0;
 }
 
+static bool
+is_quote(uint8_t c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* Spaces and at most one operator that puts literals together. */
+static size_t
+glue_after(const uint8_t *p, size_t len, unsigned *glues)
+{
+	size_t i = 0;
+
+	for (; i < len && i < 64; i++) {
+		if (p[i] == '+' || p[i] == '.')
+			++*glues;
+		else if (p[i] != ' ' && p[i] != '\t' && p[i] != '\r' && p[i] != '\n')
+			break;
+	}
+	return i;
+}
+
+static size_t
+glue_before(const uint8_t *out, size_t len, unsigned *glues)
+{
+	size_t i = 0;
+	uint8_t c;
+
+	for (; i < len && i < 8; i++) {
+		c = out[-1 - (ptrdiff_t)i];
+		if (c == '+' || c == '.' || c == '\\')
+			++*glues;
+		else if (c != ' ' && c != '\t')
+			break;
+	}
+	return i;
+}
+
+/* A line end between two literals that are one: "abc" + \n "def", with the
+ * operator on either line or none at all. */
+static struct step
+literals(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
+{
+	struct step none = { 0, 0, { 0 }, 0 };
+	unsigned glues = 0;
+	size_t back = glue_before(out, out_len, &glues);
+	size_t ahead = glue_after(p, len, &glues);
+
+	if (glues > 1 || back + 1 >= out_len || ahead >= len)
+		return none;
+	if (!is_quote(p[ahead]) || out[-1 - (ptrdiff_t)back] != p[ahead] ||
+	    !in_word(out[-2 - (ptrdiff_t)back]))
+		return none;
+	return (struct step){ ahead + 1, 0, { 0 }, back + 1 };
+}
+
 /* One part being unescaped.  Outside of a segment nothing is copied. */
 struct work {
 	const struct scan_part *part;
@@ -371,7 +427,7 @@ step_at(const struct work *w)
 {
 	const uint8_t *p = w->part->text + w->at, *out;
 	size_t len = w->part->len - w->at, out_len;
-	struct step step = { 0, 0, { 0 } };
+	struct step step = { 0, 0, { 0 }, 0 };
 
 	switch (kind[*p]) {
 	case ESCAPE:
@@ -379,7 +435,7 @@ step_at(const struct work *w)
 	case LINE_END:
 		out = before(w, &out_len);
 		step.used = joined(p, len, out, out_len);
-		return step;
+		return step.used > 0 ? step : literals(p, len, out, out_len);
 	case DROPPED:
 		step.used = 1;
 		return step;
@@ -420,7 +476,8 @@ promising(const uint8_t *p, size_t len, size_t at)
 		return next == '#' || islower(next);
 	case '\r':
 	case '\n':
-		return at == 0 || in_word(p[at - 1]) || p[at - 1] < 0x20 || p[at - 1] >= 0x80;
+		return at == 0 || in_word(p[at - 1]) || p[at - 1] < 0x20 || p[at - 1] >= 0x80 ||
+		    is_quote(p[at - 1]) || p[at - 1] == ' ' || p[at - 1] == '\\';
 	default:
 		return kind[p[at]] != PLAIN;
 	}
@@ -522,6 +579,13 @@ take(struct work *w, const struct step *step)
 	if (!w->open && open_segment(w) != 0)
 		return -1;
 	out = before(w, &out_len);
+	if (step->back > 0) {
+		if (step->back > out_len)
+			return pass(w, 1);
+		view->len -= step->back;
+		while (view->map.n > 0 && view->map.stretch[view->map.n - 1].out > view->len)
+			view->map.n--;
+	}
 	if (step->n > 0 && !(line_end && out_len > 0 && in_word(out[-1]) && left > 0 &&
 	    in_word(*p))) {
 		if (scan_view_room(view, 1) != 0 || scan_map_add(&view->map, view->len,

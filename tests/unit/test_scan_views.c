@@ -227,6 +227,29 @@ dumps(void **state)
 	assert_int_equal(scan(out, strlen(out)).found, 0);
 }
 
+/* A literal in two lines, at every place, as several languages write it. */
+static void
+literals(void **state)
+{
+	static const char *const cut[] = { "\" +\n    \"", "\"\n  + \"", "\"\n\t\"", "' .\n '",
+	    "\" \\\n    \"", "\"+\r\n\"" };
+	char text[200];
+	size_t i, at;
+
+	(void)state;
+	for (i = 0; i < sizeof(cut) / sizeof(cut[0]); i++)
+		for (at = 1; at < sizeof(GHP) - 1; at++) {
+			snprintf(text, sizeof(text), "  f(%c%.*s%s%s%c);\n", cut[i][0], (int)at,
+			    GHP, cut[i], GHP + at, cut[i][0]);
+			is_found(text, "escaped");
+		}
+	/* two strings of a list, and two operators */
+	snprintf(text, sizeof(text), "[ \"%.20s\",\n  \"%s\" ]", GHP, GHP + 20);
+	assert_int_equal(scan(text, strlen(text)).surely, 0);
+	snprintf(text, sizeof(text), "\"%.20s\" +\n + \"%s\"", GHP, GHP + 20);
+	assert_int_equal(scan(text, strlen(text)).surely, 0);
+}
+
 int
 main(void)
 {
@@ -235,6 +258,7 @@ main(void)
 		cmocka_unit_test(turned_base64),
 		cmocka_unit_test(lower_base32),
 		cmocka_unit_test(dumps),
+		cmocka_unit_test(literals),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
