@@ -1,4 +1,5 @@
 #include "ledger/hash_lines.h"
+#include "ledger/base64.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -25,9 +26,8 @@ read_one(const char *line, uint8_t hash[TREE_HASH_LEN])
 	char again[DIGITS + 1];
 	size_t n;
 
-	if (line[DIGITS] != '\n' || sodium_base642bin(hash, TREE_HASH_LEN,
-	    line, DIGITS, NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
-	    n != TREE_HASH_LEN)
+	if (line[DIGITS] != '\n' || base64_read(hash, TREE_HASH_LEN,
+	    line, DIGITS, &n) != 0 || n != TREE_HASH_LEN)
 		return false;
 	/* Bits behind the last byte would make another text of one hash. */
 	sodium_bin2base64(again, sizeof(again), hash, n,

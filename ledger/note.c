@@ -5,6 +5,7 @@
 
 #include <sodium.h>
 
+#include "ledger/base64.h"
 #include "ledger/note.h"
 #include "ledger/utf8.h"
 
@@ -115,8 +116,7 @@ note_key_parse(struct note_key *key, const char *vkey, size_t len)
 	    sodium_hex2bin(id, sizeof(id), hex, 2 * NOTE_ID_LEN, NULL, &got, NULL) != 0)
 		return -1;
 	hex += 2 * NOTE_ID_LEN + 1;
-	if (sodium_base642bin(typed, sizeof(typed), hex, strlen(hex), NULL, &got,
-	    NULL, VARIANT) != 0 || got != sizeof(typed))
+	if (base64_read(typed, sizeof(typed), hex, strlen(hex), &got) != 0 || got != sizeof(typed))
 		return -1;
 	if (note_key_make(key, copy, typed[0], typed + 1) != 0)
 		return -1;
@@ -157,8 +157,7 @@ signature_parse(struct note_signature *sig, const char *line, size_t len)
 	if (!name_valid(sig->name, sig->name_len))
 		return -1;
 	len -= sig->name_len + 1;
-	if (sodium_base642bin(raw, sizeof(raw), space + 1, len, NULL, &got, NULL,
-	    VARIANT) != 0 || got <= NOTE_ID_LEN)
+	if (base64_read(raw, sizeof(raw), space + 1, len, &got) != 0 || got <= NOTE_ID_LEN)
 		return -1;
 	memcpy(sig->id, raw, NOTE_ID_LEN);
 	sig->blob_len = got - NOTE_ID_LEN;
@@ -361,8 +360,8 @@ checkpoint_parse(struct checkpoint *checkpoint, const char *text, size_t len)
 	if (decimal_parse(line[1], (size_t)(line[2] - line[1]) - 1,
 	    &checkpoint->size) != 0)
 		return -1;
-	if (sodium_base642bin(checkpoint->root, TREE_HASH_LEN, line[2],
-	    (size_t)(line[3] - line[2]) - 1, NULL, &got, NULL, VARIANT) != 0 ||
+	if (base64_read(checkpoint->root, TREE_HASH_LEN, line[2],
+	    (size_t)(line[3] - line[2]) - 1, &got) != 0 ||
 	    got != TREE_HASH_LEN)
 		return -1;
 	return 0;

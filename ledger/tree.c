@@ -10,6 +10,7 @@
 #include <openssl/sha.h>
 #include <sodium.h>
 
+#include "ledger/base64.h"
 #include "ledger/tree.h"
 
 #define BASE64_LEN 44	/* of one hash, padded */
@@ -179,9 +180,8 @@ tree_frontier_parse(struct tree_frontier *frontier, const char *text, size_t len
 		if ((frontier->size >> k & 1) == 0)
 			continue;
 		if (end - text <= BASE64_LEN || text[BASE64_LEN] != '\n' ||
-		    sodium_base642bin(frontier->node[k], TREE_HASH_LEN, text,
-		    BASE64_LEN, NULL, &got, NULL,
-		    sodium_base64_VARIANT_ORIGINAL) != 0 || got != TREE_HASH_LEN)
+		    base64_read(frontier->node[k], TREE_HASH_LEN, text,
+		    BASE64_LEN, &got) != 0 || got != TREE_HASH_LEN)
 			return -1;
 		text += BASE64_LEN + 1;
 	}

@@ -1,4 +1,5 @@
 #include "gate/carried.h"
+#include "ledger/base64.h"
 
 #include "plane/inject.h"
 
@@ -85,8 +86,8 @@ basic_decoded(struct slice value, char *buf, size_t cap)
 	while (value.n > 0 && value.p[value.n - 1] == '=')
 		value.n--;
 	/* The part before a character that is not base64 counts as well. */
-	sodium_base642bin((unsigned char *)buf, cap, value.p, value.n, NULL,
-	    &n, NULL, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+	sodium_base642bin((unsigned char *)buf, cap, value.p,
+	    base64_ascii(value.p, value.n), NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
 	return (struct slice){ buf, n };
 }
 

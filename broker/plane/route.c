@@ -1,6 +1,7 @@
 /* The doors: who asks, and where to. */
 #include "plane/conn.h"
 #include "plane/inject.h"
+#include "ledger/base64.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ proxy_token(struct slice value, char *buf, size_t cap)
 	if (value.n > 7 && strncasecmp(value.p, "Bearer ", 7) == 0)
 		return (struct slice){ value.p + 7, value.n - 7 };
 	if (value.n <= 6 || strncasecmp(value.p, "Basic ", 6) != 0 ||
+	    base64_ascii(value.p, value.n) != value.n ||
 	    sodium_base642bin((unsigned char *)buf, cap, value.p + 6,
 	    value.n - 6, " ", &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
 		return none;

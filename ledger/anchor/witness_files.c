@@ -1,4 +1,5 @@
 #include "ledger/anchor/witness_impl.h"
+#include "ledger/base64.h"
 #include "ledger/io.h"
 
 #include <errno.h>
@@ -125,8 +126,7 @@ parse_key(struct witness *witness, char *text, struct problem *problem)
 		return -1;
 	*id++ = *base64++ = '\0';
 	base64[strcspn(base64, "\n")] = '\0';
-	if (sodium_base642bin(typed, sizeof(typed), base64, strlen(base64),
-	    NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
+	if (base64_read(typed, sizeof(typed), base64, strlen(base64), &n) != 0 ||
 	    n != sizeof(typed) || typed[0] != NOTE_COSIGNATURE_V1)
 		return -1;
 	crypto_sign_seed_keypair(pk, witness->sk, typed + 1);
