@@ -86,7 +86,7 @@ put_string(FILE *out, const char *p, const char *end, const char *limit, bool ma
 	size_t len = (size_t)(stop - p);
 
 	if (stop > limit)
-		len = facts_cut(p, len, (size_t)(limit - p));
+		len = (size_t)(limit - p);
 	fputs(name ? "<b>" : "", out);
 	html_text(out, p, len);
 	fputs(name ? "</b>" : "", out);
@@ -96,7 +96,7 @@ put_string(FILE *out, const char *p, const char *end, const char *limit, bool ma
 void
 html_json(FILE *out, const char *json, size_t len, size_t max, bool marked)
 {
-	const char *p = json, *end = json + len, *limit = max < len ? json + max : end;
+	const char *p = json, *end = json + len, *limit = json + facts_cut(json, len, max);
 	unsigned depth = 0;
 
 	while (p < limit) {

@@ -410,7 +410,8 @@ struct work {
 	bool open;
 };
 
-/* What stands before the place that is dealt with, as it was decoded. */
+/* What stands before the place that is dealt with, as it was decoded: *len
+ * bytes that end at what is returned. */
 static const uint8_t *
 before(const struct work *w, size_t *len)
 {
@@ -419,7 +420,7 @@ before(const struct work *w, size_t *len)
 		return w->part->text + w->at;
 	}
 	*len = w->view->len - w->view->segment[w->view->segments - 1];
-	return w->view->text + w->view->len;
+	return *len == 0 ? NULL : w->view->text + w->view->len;
 }
 
 static struct step
