@@ -8,6 +8,7 @@
 
 #include "ledger/json_out.h"
 #include "ledger/report/report.h"
+#include "ledger/sarif_parts.h"
 
 #define ROOM (4 * 1024 * 1024)
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
@@ -71,14 +72,6 @@ collect_rules(struct sarif *s)
 }
 
 static void
-put_text(struct json_out *o, const char *key, const char *text)
-{
-	json_out_object(o, key);
-	json_out_str(o, "text", text);
-	json_out_object_end(o);
-}
-
-static void
 put_driver(struct sarif *s)
 {
 	struct json_out *o = &s->out;
@@ -93,34 +86,11 @@ put_driver(struct sarif *s)
 	for (i = 0; i < s->rules; i++) {
 		json_out_object(o, NULL);
 		json_out_str(o, "id", s->rule[i]);
-		put_text(o, "shortDescription", text_of(s->rule[i]));
+		sarif_text(o, "shortDescription", text_of(s->rule[i]));
 		json_out_object_end(o);
 	}
 	json_out_array_end(o);
 	json_out_object_end(o);
-	json_out_object_end(o);
-}
-
-/* A relative URI reference: what RFC 3986 reserves is in percents. */
-static void
-put_uri(struct json_out *o, const char *path)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	    "0123456789-._~/";
-	char uri[3 * 256 + 1];
-	size_t n = 0;
-
-	while (*path == '/')
-		path++;
-	for (; *path != '\0' && n + 4 < sizeof(uri); path++)
-		if (strchr(plain, *path) != NULL)
-			uri[n++] = *path;
-		else
-			n += (size_t)snprintf(uri + n, 4, "%%%02X", (unsigned char)*path);
-	uri[n] = '\0';
-	json_out_object(o, "artifactLocation");
-	json_out_str(o, "uri", uri);
-	json_out_str(o, "uriBaseId", "EVIDENCE");
 	json_out_object_end(o);
 }
 
@@ -131,7 +101,7 @@ begin_location(struct json_out *o, const char *file, uint64_t line)
 	json_out_array(o, "locations");
 	json_out_object(o, NULL);
 	json_out_object(o, "physicalLocation");
-	put_uri(o, file);
+	sarif_uri(o, file, "EVIDENCE");
 	if (line > 0) {
 		json_out_object(o, "region");
 		json_out_uint(o, "startLine", line);
@@ -155,7 +125,7 @@ begin_result(struct sarif *s, const char *code, const char *level, const char *t
 	json_out_str(&s->out, "ruleId", code);
 	json_out_uint(&s->out, "ruleIndex", rule_index(s, code));
 	json_out_str(&s->out, "level", level);
-	put_text(&s->out, "message", text);
+	sarif_text(&s->out, "message", text);
 }
 
 static void
@@ -234,7 +204,7 @@ put_run(struct sarif *s)
 	json_out_array_end(o);
 	json_out_object(o, "originalUriBaseIds");
 	json_out_object(o, "EVIDENCE");
-	put_text(o, "description", "the bundle or the ledger that was verified");
+	sarif_text(o, "description", "the bundle or the ledger that was verified");
 	json_out_object_end(o);
 	json_out_object_end(o);
 	json_out_str(o, "columnKind", "utf16CodeUnits");

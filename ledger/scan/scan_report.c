@@ -5,6 +5,7 @@
 #include <sodium.h>
 
 #include "ledger/json_out.h"
+#include "ledger/sarif_parts.h"
 #include "ledger/scan/scan_report.h"
 
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
@@ -200,14 +201,6 @@ rule_of(struct rules *rules, const char *id)
 }
 
 static void
-put_message(struct json_out *o, const char *key, const char *text)
-{
-	json_out_object(o, key);
-	json_out_str(o, "text", text);
-	json_out_object_end(o);
-}
-
-static void
 sarif_rules(const struct scan_report *report, struct rules *rules, FILE *out)
 {
 	char buf[PIECE], text[160];
@@ -222,31 +215,11 @@ sarif_rules(const struct scan_report *report, struct rules *rules, FILE *out)
 		json_out_str(&o, "id", rules->id[i]);
 		snprintf(text, sizeof(text), "A secret, or what looks like one (%.96s).",
 		    rules->id[i]);
-		put_message(&o, "shortDescription", text);
+		sarif_text(&o, "shortDescription", text);
 		json_out_object_end(&o);
 		fputs(i > 0 ? "," : "", out);
 		put_json(&o, out);
 	}
-}
-
-/* A URI reference: what RFC 3986 reserves is in percents. */
-static void
-put_uri(struct json_out *o, const char *path)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	    "0123456789-._~/";
-	char uri[3 * 256 + 1];
-	size_t n = 0;
-
-	for (; *path != '\0' && n + 4 < sizeof(uri); path++)
-		if (strchr(plain, *path) != NULL)
-			uri[n++] = *path;
-		else
-			n += (size_t)snprintf(uri + n, 4, "%%%02X", (unsigned char)*path);
-	uri[n] = '\0';
-	json_out_object(o, "artifactLocation");
-	json_out_str(o, "uri", uri);
-	json_out_object_end(o);
 }
 
 static void
@@ -255,7 +228,7 @@ sarif_location(struct json_out *o, const struct scan_finding *f)
 	json_out_array(o, "locations");
 	json_out_object(o, NULL);
 	json_out_object(o, "physicalLocation");
-	put_uri(o, f->path);
+	sarif_uri(o, f->path, NULL);
 	json_out_object(o, "region");
 	json_out_uint(o, "startLine", f->line);
 	json_out_uint(o, "byteOffset", f->offset);
@@ -281,7 +254,7 @@ sarif_result(const struct scan_finding *f, struct rules *rules, FILE *out)
 	json_out_uint(&o, "ruleIndex", rule_of(rules, f->what));
 	json_out_str(&o, "level", f->advisory ? "note" :
 	    f->confidence == SCAN_HIGH ? "error" : "warning");
-	put_message(&o, "message", text);
+	sarif_text(&o, "message", text);
 	if (f->baseline)
 		json_out_str(&o, "baselineState", "unchanged");
 	sarif_location(&o, f);
@@ -310,7 +283,7 @@ sarif_end(const struct scan_report *report, FILE *out)
 		json_out_array(&o, "toolExecutionNotifications");
 		json_out_object(&o, NULL);
 		json_out_str(&o, "level", "error");
-		put_message(&o, "message", report->why != NULL ? report->why :
+		sarif_text(&o, "message", report->why != NULL ? report->why :
 		    report->result->incomplete);
 		json_out_object_end(&o);
 		json_out_array_end(&o);
