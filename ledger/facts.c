@@ -183,7 +183,7 @@ about_teardown(const struct facts *f, char *buf, size_t cap)
 static void
 about_policy(const struct facts *f, char *buf, size_t cap)
 {
-	char refused[sizeof(f->rule)], after[RECORD_POLICY_LEN + 1];
+	char refused[sizeof(f->rule)] = "", after[RECORD_POLICY_LEN + 1] = "";
 
 	get_text(f->body, "refused", refused, sizeof(refused));
 	get_text(f->body, "after", after, sizeof(after));

@@ -152,8 +152,8 @@ call_func(struct eval *eval, const struct plan_func *func,
 		    memo->data == args[1])
 			return memo->result;
 	}
-	if (eval->recall != NULL && args[0] == eval->input &&
-	    args[1] == eval->data && func->n_params >= 2)
+	if (eval->recall != NULL && func->n_params >= 2 &&
+	    args[0] == eval->input && args[1] == eval->data)
 		result = recall_func(eval, func, args);
 	else
 		result = run_func(eval, func, args);
@@ -183,7 +183,7 @@ call_builtin(struct eval *eval, const struct builtin *builtin,
 static bool
 run_call(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 {
-	const struct value *few[ARGS_FEW], **args = few, *result;
+	const struct value *few[ARGS_FEW] = { NULL }, **args = few, *result;
 	uint32_t i;
 
 	if (stmt->n > ARGS_FEW)
