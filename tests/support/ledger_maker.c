@@ -67,8 +67,11 @@ maker_rehash(struct maker *maker, size_t index)
 void
 maker_raw(struct maker *maker, const char *text, size_t len)
 {
-	maker->line = realloc(maker->line, (maker->count + 1) * sizeof(*maker->line));
-	must(maker->line != NULL, "memory");
+	if (maker->count >= maker->room) {
+		maker->room = 2 * maker->count + 16;
+		maker->line = realloc(maker->line, maker->room * sizeof(*maker->line));
+		must(maker->line != NULL, "memory");
+	}
 	maker->line[maker->count].text = malloc(len + 1);
 	must(maker->line[maker->count].text != NULL, "memory");
 	memcpy(maker->line[maker->count].text, text, len);

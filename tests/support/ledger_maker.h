@@ -29,7 +29,7 @@ struct maker {
 	struct note_key key;
 	uint8_t sk[NOTE_SK_LEN];
 	struct maker_line *line;
-	size_t count;
+	size_t count, room;	/* lines there are; that the memory holds, or 0 */
 	struct { char name[RECORD_NAME_MAX + 1]; uint64_t seq; uint8_t last[32]; } stream[MAKER_STREAMS];
 	char *checkpoints, checkpoint[CHECKPOINT_NOTE_MAX + 1];
 	size_t checkpoints_len;

@@ -60,6 +60,7 @@ verify_lines(const size_t *order, size_t count)
 	size_t i;
 
 	other.line = calloc(count + 1, sizeof(*other.line));
+	other.room = count + 1;
 	assert_non_null(other.line);
 	for (i = 0; i < count; i++)
 		other.line[i] = m.line[order[i]];
@@ -139,7 +140,8 @@ static void
 a_record_inserted(void **state)
 {
 	/* one that continues its stream in form, behind the victim */
-	m.line = realloc(m.line, (m.count + 1) * sizeof(*m.line));
+	m.room = m.count + 1;
+	m.line = realloc(m.line, m.room * sizeof(*m.line));
 	memmove(&m.line[VICTIM + 1], &m.line[VICTIM], (m.count - VICTIM) * sizeof(*m.line));
 	m.count++;
 	m.line[VICTIM + 1].text = strdup(m.line[VICTIM].text);
