@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "ledger/bundle/impl.h"
-#include "ledger/hashes.h"
 
 #define SEARCH_BLOCK (1024 * 1024)
 #define NEEDLE_MAX (RECORD_NAME_MAX + 16)
@@ -108,24 +107,6 @@ opening_segment(const struct bundle *b)
 	}
 	free(block);
 	return found;
-}
-
-/* The tree before a segment, by the roots that stand beside those before it.
- * They are believed when the records behind give the signed root. */
-static int
-tree_before(const struct load *load, unsigned segment, struct tree_frontier *tree)
-{
-	struct hashes_end end;
-	unsigned i;
-
-	tree_frontier_init(tree);
-	for (i = 0; i < segment; i++)
-		if (load->segment[i].first != (uint64_t)i * HASHES_SEGMENT ||
-		    hashes_read_end(load->dirfd, load->segment[i].first, &end) != 0 ||
-		    end.bytes != load->segment[i].bytes ||
-		    tree_frontier_append_node(tree, HASHES_LEVEL, end.root) != 0)
-			return -1;
-	return load->segment[segment].first == tree->size ? 0 : -1;
 }
 
 /* ---- the records ---- */
@@ -272,7 +253,7 @@ bundle_take(struct bundle *b)
 
 	/* the short way; what it is built on may be damaged, so that the long
 	 * one has the last word */
-	if (segment > 0 && tree_before(&b->load, segment, &b->tree) == 0) {
+	if (segment > 0 && load_tree_before(&b->load, segment, &b->tree) == 0) {
 		const int taken = take_from(b, segment);
 
 		if (taken == 0 && is_signed(b))

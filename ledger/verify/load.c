@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ledger/hashes.h"
 #include "ledger/verify/keys.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/vouch.h"
@@ -135,6 +136,23 @@ can_go_on(const struct load *load, char *err, size_t err_len)
 	else
 		return 0;
 	return -1;
+}
+
+int
+load_tree_before(const struct load *load, unsigned segment,
+    struct tree_frontier *tree)
+{
+	struct hashes_end end;
+	unsigned i;
+
+	tree_frontier_init(tree);
+	for (i = 0; i < segment; i++)
+		if (load->segment[i].first != (uint64_t)i * HASHES_SEGMENT ||
+		    hashes_read_end(load->dirfd, load->segment[i].first, &end) != 0 ||
+		    end.bytes != load->segment[i].bytes ||
+		    tree_frontier_append_node(tree, HASHES_LEVEL, end.root) != 0)
+			return -1;
+	return load->segment[segment].first == tree->size ? 0 : -1;
 }
 
 char *

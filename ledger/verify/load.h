@@ -40,6 +40,12 @@ void load_close(struct load *load);
 /* Size of the latest checkpoint, 0 where there is none that can be read. */
 uint64_t load_sealed(const struct load *load);
 
+/* The tree of the records before that segment, from the roots that stand beside
+ * the full segments; whoever uses it lets a signed root confirm it.  -1: there
+ * are none that fit the files, or a segment before is not full. */
+int load_tree_before(const struct load *load, unsigned segment,
+    struct tree_frontier *tree);
+
 /* The text of the note of that checkpoint, to be freed, the latest one or from
  * a ledger's log of all; NULL where it is neither. */
 char *load_note_text(const struct load *load, const struct seal *seal, size_t *len);

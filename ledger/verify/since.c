@@ -46,25 +46,6 @@ recall(const struct load *load, struct chain *chain, uint64_t segment)
 	return found;
 }
 
-/* The tree before the segment, by the roots beside those before it, which must
- * all be there. */
-static bool
-tree_before(struct load *load, uint64_t segment)
-{
-	struct hashes_end end;
-	uint64_t i;
-
-	for (i = 0; i <= segment; i++)
-		if (load->segment[i].first != i * HASHES_SEGMENT)
-			return false;
-	for (i = 0; i < segment; i++)
-		if (hashes_read_end(load->dirfd, load->segment[i].first, &end) != 0 ||
-		    end.bytes != load->segment[i].bytes ||
-		    tree_frontier_append_node(&load->frontier, HASHES_LEVEL, end.root) != 0)
-			return false;
-	return true;
-}
-
 bool
 since_begin(struct load *load, struct chain *chain)
 {
@@ -80,7 +61,8 @@ since_begin(struct load *load, struct chain *chain)
 			return false;
 		segment--;
 	}
-	if (segment == 0 || !tree_before(load, segment))
+	if (segment == 0 ||
+	    load_tree_before(load, (unsigned)segment, &load->frontier) != 0)
 		return false;
 	load->segments -= (unsigned)segment;
 	memmove(load->segment, load->segment + segment,
