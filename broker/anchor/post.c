@@ -1,52 +1,30 @@
 #include "anchor/post.h"
+#include "outbound.h"
 
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include <curl/curl.h>
-
-static size_t
-receive(char *bytes, size_t size, size_t count, void *arg)
-{
-	struct post_reply *reply = arg;
-	size_t n = size * count;
-
-	if (n > POST_REPLY_MAX - reply->len)
-		return 0;
-	memcpy(reply->body + reply->len, bytes, n);
-	reply->len += n;
-	return n;
-}
 
 static bool
 set_options(CURL *curl, const struct post *post, struct curl_slist *fields,
-    struct post_reply *reply)
+    struct outbound_body *body)
 {
-	return curl_easy_setopt(curl, CURLOPT_URL, post->url) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http") ==
-	    CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
+	return outbound_set(curl, post->url, post->ca_file) &&
+	    outbound_keep(curl, body) &&
 	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, post->timeout_ms) ==
 	    CURLE_OK &&
-	    (post->ca_file == NULL || curl_easy_setopt(curl, CURLOPT_CAINFO,
-	    post->ca_file) == CURLE_OK) &&
 	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, post->body) ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE,
-	    (long)post->body_len) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive) ==
-	    CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply) == CURLE_OK;
+	    (long)post->body_len) == CURLE_OK;
 }
 
 int
 post(const struct post *post, struct post_reply *reply)
 {
+	struct outbound_body body = { .max = POST_REPLY_MAX };
 	char type[128];
 	struct curl_slist *fields;
 	CURL *curl = curl_easy_init();
@@ -57,12 +35,16 @@ post(const struct post *post, struct post_reply *reply)
 	snprintf(type, sizeof(type), "Content-Type: %s", post->type);
 	fields = curl_slist_append(NULL, type);
 	if (curl != NULL && fields != NULL &&
-	    set_options(curl, post, fields, reply) &&
+	    set_options(curl, post, fields, &body) &&
 	    curl_easy_perform(curl) == CURLE_OK &&
 	    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &reply->status) ==
 	    CURLE_OK)
 		status = 0;
+	if (body.len > 0)
+		memcpy(reply->body, body.p, body.len);
+	reply->len = body.len;
 	reply->body[reply->len] = '\0';
+	free(body.p);
 	if (curl != NULL)
 		curl_easy_cleanup(curl);
 	curl_slist_free_all(fields);

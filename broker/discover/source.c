@@ -1,4 +1,5 @@
 #include "discover/source.h"
+#include "outbound.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +9,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <curl/curl.h>
 
 #define TAG_MAX 256
 #define CONNECT_MS 10000L
@@ -29,9 +28,8 @@ struct source {
 	const atomic_bool *stop;
 	char tag[TAG_MAX], new_tag[TAG_MAX];
 	struct state state, new_state;
-	bool known, overflow;
-	char *bytes;
-	size_t len, cap;
+	bool known;
+	struct outbound_body body;	/* of the last look */
 };
 
 struct source *
@@ -51,7 +49,7 @@ source_free(struct source *source)
 {
 	if (source == NULL)
 		return;
-	free(source->bytes);
+	free(source->body.p);
 	free(source);
 }
 
@@ -108,9 +106,9 @@ look_at_fd(struct source *source, int fd, char *err, size_t err_len)
 		    source->conf->max_bytes);
 		return SOURCE_TOO_LARGE;
 	}
-	source->len = (size_t)st.st_size;
-	source->bytes = malloc(source->len + 1);
-	if (source->bytes != NULL && read_all(fd, source->bytes, source->len))
+	source->body.len = (size_t)st.st_size;
+	source->body.p = malloc(source->body.len + 1);
+	if (source->body.p != NULL && read_all(fd, source->body.p, source->body.len))
 		return SOURCE_CHANGED;
 	snprintf(err, err_len, "cannot be read whole");
 	return SOURCE_FAILED;
@@ -132,30 +130,6 @@ look_at_file(struct source *source, char *err, size_t err_len)
 }
 
 /* --- a URL ------------------------------------------------------------- */
-
-static size_t
-take_body(char *bytes, size_t size, size_t count, void *arg)
-{
-	struct source *source = arg;
-	size_t n = size * count, cap = source->cap;
-	char *grown;
-
-	if (n > source->conf->max_bytes - source->len) {
-		source->overflow = true;
-		return 0;
-	}
-	while (cap < source->len + n)
-		cap = cap < 65536 ? 65536 : cap * 2;
-	if (cap > source->cap) {
-		if ((grown = realloc(source->bytes, cap)) == NULL)
-			return 0;
-		source->bytes = grown;
-		source->cap = cap;
-	}
-	memcpy(source->bytes + source->len, bytes, n);
-	source->len += n;
-	return n;
-}
 
 /* A strong or weak entity tag, sent back as it is; an odd one is forgotten. */
 static size_t
@@ -193,29 +167,20 @@ set_up(CURL *curl, struct source *source, struct curl_slist *fields)
 {
 	const struct conf_bundle *conf = source->conf;
 
-	return curl_easy_setopt(curl, CURLOPT_URL, conf->from) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http") ==
-	    CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
+	return outbound_set(curl, conf->from, conf->ca_file) &&
+	    outbound_keep(curl, &source->body) &&
 	    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS) ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, TRANSFER_MS) ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body) ==
-	    CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_WRITEDATA, source) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_field) ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_HEADERDATA, source) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch_stop) ==
 	    CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, source) == CURLE_OK &&
-	    (conf->ca_file == NULL || curl_easy_setopt(curl, CURLOPT_CAINFO,
-	    conf->ca_file) == CURLE_OK);
+	    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, source) == CURLE_OK;
 }
 
 static enum source_result
@@ -224,7 +189,7 @@ judge(struct source *source, CURL *curl, CURLcode code, char *err,
 {
 	long status = 0;
 
-	if (source->overflow) {
+	if (source->body.overflow) {
 		snprintf(err, err_len, "larger than %u bytes",
 		    source->conf->max_bytes);
 		return SOURCE_TOO_LARGE;
@@ -251,7 +216,6 @@ look_at_url(struct source *source, char *err, size_t err_len)
 	CURL *curl = curl_easy_init();
 
 	source->new_tag[0] = '\0';
-	source->overflow = false;
 	if (source->tag[0] != '\0') {
 		snprintf(field, sizeof(field), "If-None-Match: %s",
 		    source->tag);
@@ -278,17 +242,16 @@ source_look(struct source *source, void **bytes, size_t *len, char *err,
 {
 	enum source_result result;
 
-	source->bytes = NULL;
-	source->len = source->cap = 0;
+	source->body = (struct outbound_body){ .max = source->conf->max_bytes };
 	result = URL_P(source->conf->from) ?
 	    look_at_url(source, err, err_len) :
 	    look_at_file(source, err, err_len);
 	if (result == SOURCE_CHANGED) {
-		*bytes = source->bytes;
-		*len = source->len;
+		*bytes = source->body.p;
+		*len = source->body.len;
 	} else {
-		free(source->bytes);
+		free(source->body.p);
 	}
-	source->bytes = NULL;
+	source->body.p = NULL;
 	return result;
 }

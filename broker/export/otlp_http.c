@@ -1,11 +1,11 @@
 /* OTLP/HTTP: opentelemetry.io/docs/specs/otlp, "OTLP/HTTP Response". */
 #include "export/sender.h"
+#include "outbound.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <curl/curl.h>
 #include <jansson.h>
 
 #define ANSWER_MAX 65536
@@ -43,15 +43,13 @@ set_up(struct otlp_sender *s)
 	if (s->headers != NULL && o->header != NULL)
 		s->headers = curl_slist_append(s->headers, o->header);
 	return s->headers == NULL ||
-	    curl_easy_setopt(s->curl, CURLOPT_URL, s->url) != CURLE_OK ||
+	    !outbound_set(s->curl, s->url, o->ca) ||
+	    /* a person's command: their proxy may stand before the receiver */
+	    curl_easy_setopt(s->curl, CURLOPT_PROXY, NULL) != CURLE_OK ||
 	    curl_easy_setopt(s->curl, CURLOPT_HTTPHEADER, s->headers) != CURLE_OK ||
 	    curl_easy_setopt(s->curl, CURLOPT_WRITEFUNCTION, take) != CURLE_OK ||
 	    curl_easy_setopt(s->curl, CURLOPT_WRITEDATA, s) != CURLE_OK ||
-	    curl_easy_setopt(s->curl, CURLOPT_TIMEOUT, TIMEOUT_S) != CURLE_OK ||
-	    curl_easy_setopt(s->curl, CURLOPT_NOSIGNAL, 1L) != CURLE_OK ||
-	    curl_easy_setopt(s->curl, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK ||
-	    (o->ca != NULL && curl_easy_setopt(s->curl, CURLOPT_CAINFO, o->ca) != CURLE_OK) ?
-	    -1 : 0;
+	    curl_easy_setopt(s->curl, CURLOPT_TIMEOUT, TIMEOUT_S) != CURLE_OK ? -1 : 0;
 }
 
 struct otlp_sender *

@@ -1,4 +1,5 @@
 #include "vault/kv_http.h"
+#include "outbound.h"
 #include "private_file.h"
 
 #include <errno.h>
@@ -6,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <curl/curl.h>
 #include <sodium.h>
 
 #define TOKEN_MAX 4096
@@ -14,24 +14,6 @@
 #define WIPE_DEPTH 8
 #define CONNECT_MS 5000L
 #define CALL_MS 10000L
-
-struct received {
-	char *p;		/* KV_HTTP_REPLY_MAX bytes */
-	size_t n;
-};
-
-static size_t
-receive(char *bytes, size_t size, size_t count, void *arg)
-{
-	struct received *received = arg;
-	size_t n = size * count;
-
-	if (n > KV_HTTP_REPLY_MAX - received->n)
-		return 0;
-	memcpy(received->p + received->n, bytes, n);
-	received->n += n;
-	return n;
-}
 
 /* The field "Name: value", in memory of its own that list_free wipes. */
 static bool
@@ -106,33 +88,24 @@ set_options(CURL *curl, const struct conf_kv *conf, const char *method,
 {
 	bool ok;
 
-	ok = curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http") ==
-	    CURLE_OK &&
+	ok = outbound_set(curl, url, conf->ca_file) &&
 	    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS) ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CALL_MS) == CURLE_OK;
 	if (ok && body != NULL)
 		ok = curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body) == CURLE_OK;
-	if (ok && conf->ca_file != NULL)
-		ok = curl_easy_setopt(curl, CURLOPT_CAINFO, conf->ca_file) ==
-		    CURLE_OK;
 	return ok;
 }
 
 static enum vault_status
-perform(CURL *curl, const struct conf_kv *conf, struct received *received,
+perform(CURL *curl, const struct conf_kv *conf, struct outbound_body *received,
     struct curl_slist *fields, long *status, struct vault_error *err)
 {
 	CURLcode code;
 
 	if (curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields) != CURLE_OK ||
-	    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive) != CURLE_OK ||
-	    curl_easy_setopt(curl, CURLOPT_WRITEDATA, received) != CURLE_OK)
+	    !outbound_keep(curl, received))
 		return vault_fail(err, VAULT_IO, "libcurl takes no options");
 	code = curl_easy_perform(curl);
 	if (code != CURLE_OK)
@@ -170,7 +143,7 @@ enum vault_status
 kv_http(const struct conf_kv *conf, const char *method, const char *path,
     const char *body, struct kv_reply *out, struct vault_error *err)
 {
-	struct received received = { NULL, 0 };
+	struct outbound_body received = { .max = KV_HTTP_REPLY_MAX };
 	struct curl_slist *fields = NULL;
 	enum vault_status status;
 	CURL *curl = NULL;
@@ -180,10 +153,8 @@ kv_http(const struct conf_kv *conf, const char *method, const char *path,
 	*out = (struct kv_reply){ 0, NULL };
 	pthread_once(&curl_once, start_curl);
 	n = snprintf(url, sizeof(url), "%s/v1/%s", conf->url, path);
-	received.p = malloc(KV_HTTP_REPLY_MAX);
 	curl = curl_easy_init();
-	if (n < 0 || (size_t)n >= sizeof(url) || received.p == NULL ||
-	    curl == NULL || !set_options(curl, conf, method, url, body)) {
+	if (n < 0 || (size_t)n >= sizeof(url) || curl == NULL || !set_options(curl, conf, method, url, body)) {
 		status = vault_fail(err, VAULT_IO, "out of memory, or libcurl "
 		    "takes no options");
 		goto out;
@@ -193,14 +164,15 @@ kv_http(const struct conf_kv *conf, const char *method, const char *path,
 	    err)) != VAULT_OK ||
 	    (status = judge(conf, out->status, err)) != VAULT_OK)
 		goto out;
-	out->body = json_loadb(received.p, received.n, JSON_REJECT_DUPLICATES,
-	    NULL);
+	if (received.len > 0)
+		out->body = json_loadb(received.p, received.len,
+		    JSON_REJECT_DUPLICATES, NULL);
 out:
 	if (curl != NULL)
 		curl_easy_cleanup(curl);
 	list_free(fields);
 	if (received.p != NULL)
-		sodium_memzero(received.p, received.n);
+		sodium_memzero(received.p, received.len);
 	free(received.p);
 	return status;
 }
