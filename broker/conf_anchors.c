@@ -137,58 +137,38 @@ unknown(const struct place *place, const char *member)
 	return -1;
 }
 
-/* --- lists ------------------------------------------------------------- */
+/* --- members and elements ---------------------------------------------- */
+
+/* Reads one member of an object, or says what is wrong with it. */
+typedef int (*member_reader)(const struct place *place, const char *member,
+    json_t *value, void *out);
 
 static int
-read_witness(const struct place *place, json_t *object,
-    struct conf_witness *out)
+each_member(const struct place *place, json_t *object, member_reader read,
+    void *out)
 {
 	const char *key;
 	json_t *value;
-	int status = 0;
 
 	if (!json_is_object(object))
 		return refuse(place, "", "an object");
 	json_object_foreach(object, key, value) {
-		if (strcmp(key, "url") == 0)
-			status = read_url(place, value, true, &out->url);
-		else if (strcmp(key, "key") == 0)
-			status = read_witness_key(place, value, &out->vkey);
-		else
-			status = unknown(place, key);
-		if (status != 0)
+		if (read(place, key, value, out) != 0)
 			return -1;
 	}
-	if (out->url == NULL || out->vkey == NULL)
-		return refuse(place, "", "an object with url and key");
 	return 0;
 }
 
 static int
-read_authority(const struct place *place, json_t *object,
-    struct conf_authority *out)
+check_list(const struct place *place, const char *member, const json_t *list,
+    size_t most, bool read_before)
 {
-	const char *key;
-	json_t *value;
-	int status = 0;
+	char rule[64];
 
-	if (!json_is_object(object))
-		return refuse(place, "", "an object");
-	json_object_foreach(object, key, value) {
-		if (strcmp(key, "name") == 0)
-			status = read_name(place, value, &out->name);
-		else if (strcmp(key, "url") == 0)
-			status = read_url(place, value, false, &out->url);
-		else if (strcmp(key, "ca_file") == 0)
-			status = read_path(place, key, value, &out->ca_file);
-		else
-			status = unknown(place, key);
-		if (status != 0)
-			return -1;
-	}
-	if (out->url == NULL || out->name == NULL)
-		return refuse(place, "", "an object with name and url");
-	return 0;
+	if (json_is_array(list) && json_array_size(list) <= most && !read_before)
+		return 0;
+	snprintf(rule, sizeof(rule), "an array of at most %zu", most);
+	return refuse(place, member, rule);
 }
 
 static struct place
@@ -200,24 +180,56 @@ element(const struct place *place, const char *member, size_t i)
 	return at;
 }
 
+/* --- lists ------------------------------------------------------------- */
+
+static int
+witness_member(const struct place *place, const char *member, json_t *value,
+    void *arg)
+{
+	struct conf_witness *out = arg;
+
+	if (strcmp(member, "url") == 0)
+		return read_url(place, value, true, &out->url);
+	if (strcmp(member, "key") == 0)
+		return read_witness_key(place, value, &out->vkey);
+	return unknown(place, member);
+}
+
 static int
 read_witnesses(const struct place *place, const json_t *list,
     struct conf_anchors *out)
 {
 	size_t i;
 
-	if (!json_is_array(list) ||
-	    json_array_size(list) > CONF_WITNESSES_MAX || out->witnesses > 0)
-		return refuse(place, "witnesses", "an array of at most 16");
+	if (check_list(place, "witnesses", list, CONF_WITNESSES_MAX,
+	    out->witnesses > 0) != 0)
+		return -1;
 	for (i = 0; i < json_array_size(list); i++) {
 		struct place at = element(place, "witnesses", i);
+		struct conf_witness *one = &out->witness[out->witnesses++];
 
-		out->witnesses++;
-		if (read_witness(&at, json_array_get(list, i),
-		    &out->witness[i]) != 0)
+		if (each_member(&at, json_array_get(list, i), witness_member,
+		    one) != 0)
 			return -1;
+		if (one->url == NULL || one->vkey == NULL)
+			return refuse(&at, "", "an object with url and key");
 	}
 	return 0;
+}
+
+static int
+authority_member(const struct place *place, const char *member, json_t *value,
+    void *arg)
+{
+	struct conf_authority *out = arg;
+
+	if (strcmp(member, "name") == 0)
+		return read_name(place, value, &out->name);
+	if (strcmp(member, "url") == 0)
+		return read_url(place, value, false, &out->url);
+	if (strcmp(member, "ca_file") == 0)
+		return read_path(place, member, value, &out->ca_file);
+	return unknown(place, member);
 }
 
 /* A file of stamps is named after its authority: two of a name would mix. */
@@ -238,21 +250,47 @@ read_authorities(const struct place *place, const json_t *list,
 {
 	size_t i;
 
-	if (!json_is_array(list) ||
-	    json_array_size(list) > CONF_AUTHORITIES_MAX ||
-	    out->authorities > 0)
-		return refuse(place, "authorities", "an array of at most 8");
+	if (check_list(place, "authorities", list, CONF_AUTHORITIES_MAX,
+	    out->authorities > 0) != 0)
+		return -1;
 	for (i = 0; i < json_array_size(list); i++) {
 		struct place at = element(place, "authorities", i);
+		struct conf_authority *one =
+		    &out->authority[out->authorities++];
 
-		out->authorities++;
-		if (read_authority(&at, json_array_get(list, i),
-		    &out->authority[i]) != 0)
+		if (each_member(&at, json_array_get(list, i), authority_member,
+		    one) != 0)
 			return -1;
+		if (one->url == NULL || one->name == NULL)
+			return refuse(&at, "", "an object with name and url");
 		if (named_before(out, i))
 			return refuse(&at, "name", "another than the one before");
 	}
 	return 0;
+}
+
+static int
+anchors_member(const struct place *place, const char *member, json_t *value,
+    void *arg)
+{
+	struct conf_anchors *out = arg;
+
+	if (strcmp(member, "interval_s") == 0)
+		return read_number(place, member, value, 1, INTERVAL_MAX_S,
+		    &out->interval_s);
+	if (strcmp(member, "stamp_s") == 0)
+		return read_number(place, member, value, 1, STAMP_MAX_S,
+		    &out->stamp_s);
+	if (strcmp(member, "timeout_ms") == 0)
+		return read_number(place, member, value, 100, TIMEOUT_MAX_MS,
+		    &out->timeout_ms);
+	if (strcmp(member, "ca_file") == 0)
+		return read_path(place, member, value, &out->ca_file);
+	if (strcmp(member, "witnesses") == 0)
+		return read_witnesses(place, value, out);
+	if (strcmp(member, "authorities") == 0)
+		return read_authorities(place, value, out);
+	return unknown(place, member);
 }
 
 int
@@ -261,32 +299,7 @@ conf_anchors_read(const json_t *value, struct conf_anchors *out, char *err,
 {
 	struct place place = { .name = "anchors", .err = err,
 	    .err_len = err_len };
-	const char *key;
-	json_t *member;
-	int status = 0;
 
-	if (!json_is_object(value))
-		return refuse(&place, "", "an object");
-	json_object_foreach((json_t *)(uintptr_t)value, key, member) {
-		if (strcmp(key, "interval_s") == 0)
-			status = read_number(&place, key, member, 1,
-			    INTERVAL_MAX_S, &out->interval_s);
-		else if (strcmp(key, "stamp_s") == 0)
-			status = read_number(&place, key, member, 1,
-			    STAMP_MAX_S, &out->stamp_s);
-		else if (strcmp(key, "timeout_ms") == 0)
-			status = read_number(&place, key, member, 100,
-			    TIMEOUT_MAX_MS, &out->timeout_ms);
-		else if (strcmp(key, "ca_file") == 0)
-			status = read_path(&place, key, member, &out->ca_file);
-		else if (strcmp(key, "witnesses") == 0)
-			status = read_witnesses(&place, member, out);
-		else if (strcmp(key, "authorities") == 0)
-			status = read_authorities(&place, member, out);
-		else
-			status = unknown(&place, key);
-		if (status != 0)
-			return -1;
-	}
-	return 0;
+	return each_member(&place, (json_t *)(uintptr_t)value, anchors_member,
+	    out);
 }

@@ -1,5 +1,7 @@
 #include "private_file.h"
 
+#include "ledger/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -37,27 +39,18 @@ check_owner(const struct stat *st, mode_t forbidden, size_t max)
 	return -1;
 }
 
-/* Read until the end; a file that grew meanwhile is somebody's mistake. */
+/* A file that grew or shrank meanwhile is somebody's mistake. */
 static int
 read_all(int fd, uint8_t *bytes, size_t len)
 {
-	size_t done = 0;
-	ssize_t n;
+	ssize_t n = io_read(fd, bytes, len + 1, 0);
 
-	while (done < len + 1) {
-		n = read(fd, bytes + done, len + 1 - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	if (done != len) {
+	if (n >= 0 && (size_t)n != len) {
 		errno = EAGAIN;
 		return -1;
 	}
+	if (n < 0)
+		return -1;
 	bytes[len] = '\0';
 	return 0;
 }

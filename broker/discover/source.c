@@ -1,6 +1,8 @@
 #include "discover/source.h"
 #include "outbound.h"
 
+#include "ledger/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,23 +73,6 @@ same_state(const struct state *a, const struct state *b)
 	    a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-static bool
-read_all(int fd, char *bytes, size_t len)
-{
-	size_t done = 0;
-	ssize_t n;
-
-	while (done < len) {
-		n = read(fd, bytes + done, len - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 static enum source_result
 look_at_fd(struct source *source, int fd, char *err, size_t err_len)
 {
@@ -108,7 +93,8 @@ look_at_fd(struct source *source, int fd, char *err, size_t err_len)
 	}
 	source->body.len = (size_t)st.st_size;
 	source->body.p = malloc(source->body.len + 1);
-	if (source->body.p != NULL && read_all(fd, source->body.p, source->body.len))
+	if (source->body.p != NULL && io_read(fd, source->body.p,
+	    source->body.len, 0) == (ssize_t)source->body.len)
 		return SOURCE_CHANGED;
 	snprintf(err, err_len, "cannot be read whole");
 	return SOURCE_FAILED;
