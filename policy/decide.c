@@ -15,8 +15,10 @@ policy_scratch_new(void)
 		free(scratch);
 		return NULL;
 	}
-	if (scratch != NULL)
-		scratch->recall = recall_new();	/* without, it is but slower */
+	if (scratch != NULL) {	/* without these, it is but slower */
+		scratch->recall = recall_new();
+		scratch->patterns = patterns_new();
+	}
 	return scratch;
 }
 
@@ -27,6 +29,7 @@ policy_scratch_free(struct policy_scratch *scratch)
 		return;
 	arena_release(&scratch->arena);
 	recall_free(scratch->recall);
+	patterns_free(scratch->patterns);
 	free(scratch);
 }
 
@@ -49,7 +52,9 @@ evaluate(const struct policy_pack *pack, struct policy_scratch *scratch,
 	}
 	if (scratch->recall != NULL)
 		recall_begin(scratch->recall, pack->plan, pack->number, input);
+	patterns_begin(scratch->patterns);
 	eval.recall = scratch->recall;
+	eval.patterns = scratch->patterns;
 	decision_run(&eval, pack->entry, out);
 }
 

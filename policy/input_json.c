@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "policy/input.h"
+#include "policy/number.h"
 #include "policy/pack.h"
 #include "policy/utf8.h"
 
@@ -87,19 +88,16 @@ static void
 put_integer(struct text *out, int64_t i)
 {
 	bool quoted = i > EXACT_MAX || i < -EXACT_MAX;
-	uint64_t left = i < 0 ? -(uint64_t)i : (uint64_t)i;
-	char digits[24], *p = digits + sizeof(digits);
+	char digits[NUM_INT64_TEXT];
+	const char *p;
+	size_t n;
 
+	p = num_int64_text(i, digits, &n);
 	if (quoted)
-		*--p = '"';
-	do {
-		*--p = (char)('0' + left % 10);
-	} while ((left /= 10) != 0);
-	if (i < 0)
-		*--p = '-';
+		PUT(out, "\"");
+	put(out, p, n);
 	if (quoted)
-		*--p = '"';
-	put(out, p, (size_t)(digits + sizeof(digits) - p));
+		PUT(out, "\"");
 }
 
 /* Embedded JSON is read and written again: the record is ours to vouch for. */

@@ -1,5 +1,4 @@
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,14 +65,28 @@ num_scan(const char *p, size_t n)
 }
 
 const char *
+num_int64_text(int64_t i, char *buf, size_t *n)
+{
+	uint64_t left = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+	char *p = buf + NUM_INT64_TEXT;
+
+	do {
+		*--p = (char)('0' + left % 10);
+	} while ((left /= 10) != 0);
+	if (i < 0)
+		*--p = '-';
+	*n = (size_t)(buf + NUM_INT64_TEXT - p);
+	return p;
+}
+
+const char *
 num_text(const struct value *v, char *buf, size_t *n)
 {
 	if (v->num.p != NULL) {
 		*n = v->num.n;
 		return v->num.p;
 	}
-	*n = (size_t)snprintf(buf, 24, "%lld", (long long)v->num.i);
-	return buf;
+	return num_int64_text(v->num.i, buf, n);
 }
 
 /* --- decimal text, exactly -------------------------------------------- */

@@ -35,7 +35,10 @@ bool num_integral(const struct value *v);
 bool num_to_int64(const struct value *v, int64_t *out);
 double num_to_double(const struct value *v);
 
-/* The spelling; buf of at least 24 bytes is used for integers. */
+#define NUM_INT64_TEXT 20	/* bytes of the longest integer */
+/* The decimal digits of i, at the end of NUM_INT64_TEXT bytes of buf. */
+const char *num_int64_text(int64_t i, char *buf, size_t *n);
+/* The spelling; buf of at least NUM_INT64_TEXT bytes is used for integers. */
 const char *num_text(const struct value *v, char *buf, size_t *n);
 
 bool num_to_flt(struct arena *arena, const struct value *v, struct flt *out);

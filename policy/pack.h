@@ -11,6 +11,7 @@
 #include "policy/plan.h"
 #include "policy/policy.h"
 #include "policy/recall.h"
+#include "policy/regex/pattern.h"
 
 #define PACK_ENTRY "countersign/decision"
 
@@ -69,6 +70,7 @@ struct policy_pack *pack_from_files(struct pack_files *files, char *err,
 struct policy_scratch {
 	struct arena arena;
 	struct recall *recall;	/* NULL: without memory for it */
+	struct patterns *patterns;	/* the same */
 };
 
 /* Run an entry of a prepared evaluation; out says what went wrong, too. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/hash.h"
+
 #define ROOM ((size_t)64 * 1024)	/* for keys and values; then all is forgotten */
 #define SLOTS 256		/* a power of two */
 #define SLOTS_USED_MAX 160
@@ -163,22 +165,6 @@ make_key(const struct recall *recall, const struct plan_func *func,
 	return !key->too_long;
 }
 
-static uint64_t
-hash_key(const struct plan_func *func, const char *p, size_t n)
-{
-	uint64_t h = (uintptr_t)func ^ n, word;
-
-	for (; n > 0; p += word, n -= word) {
-		uint64_t bytes = 0;
-
-		word = n < sizeof(bytes) ? n : sizeof(bytes);
-		memcpy(&bytes, p, word);
-		h = (h ^ bytes) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 32;
-	}
-	return h;
-}
-
 /* --- finding and keeping ---------------------------------------------- */
 
 /* Where this is known, or the free place where it would be. */
@@ -231,7 +217,7 @@ recall_find(struct recall *recall, struct arena *arena,
 	if (!make_key(recall, func, args, &key))
 		return false;
 	*call = (struct recall_call){ key.p, key.n,
-	    hash_key(func, key.p, key.n) };
+	    hash_bytes((uintptr_t)func, key.p, key.n) };
 	known = place_of(recall, func, call);
 	habit = &recall->habits[func->index];
 	if (known->func == NULL) {

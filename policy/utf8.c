@@ -1,3 +1,4 @@
+#include <endian.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -51,27 +52,31 @@ utf8_decode(const char *text, size_t n, size_t *used)
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS (ONES << 7)
 
-/* Each term has the high bit of a byte set that is not plain. */
-static bool
-all_plain(const char *p)
+/* Each term has the high bit of a byte set that is not plain.  What a subtraction
+ * borrows reaches only the bytes behind one: the lowest bit is exact. */
+static uint64_t
+not_plain(const char *p)
 {
 	uint64_t w, quote, slash, del;
 
 	memcpy(&w, p, sizeof(w));
+	w = le64toh(w);
 	quote = w ^ (ONES * '"');
 	slash = w ^ (ONES * '\\');
 	del = w ^ (ONES * 0x7f);
-	return ((w | (w - ONES * 0x20) | (quote - ONES) | (slash - ONES) |
-	    (del - ONES)) & HIGHS) == 0;
+	return (w | (w - ONES * 0x20) | (quote - ONES) | (slash - ONES) |
+	    (del - ONES)) & HIGHS;
 }
 
 size_t
 utf8_plain_prefix(const char *p, size_t n)
 {
+	uint64_t stop;
 	size_t i = 0;
 
-	while (n - i >= sizeof(uint64_t) && all_plain(p + i))
-		i += sizeof(uint64_t);
+	for (; n - i >= sizeof(stop); i += sizeof(stop))
+		if ((stop = not_plain(p + i)) != 0)
+			return i + (size_t)__builtin_ctzll(stop) / 8;
 	for (; i < n; i++) {
 		unsigned char c = (unsigned char)p[i];
 

@@ -132,15 +132,11 @@ value_set(struct arena *arena, size_t cap)
 }
 
 static void
-reserve_one(struct arena *arena, struct value *v)
+grow(struct arena *arena, struct value *v)
 {
 	const struct value **items;
 	uint32_t cap;
 
-	if (v->frozen)
-		arena_fail(arena, "the plan changes a value of the pack");
-	if (v->col.n < v->cap)
-		return;
 	if (v->cap > UINT32_MAX / 8)
 		arena_fail(arena, "collection too large");
 	cap = v->cap < 4 ? 4 : v->cap * 2;
@@ -150,6 +146,15 @@ reserve_one(struct arena *arena, struct value *v)
 		    v->col.n * stride(v) * sizeof(*items));
 	v->col.items = items;
 	v->cap = cap;
+}
+
+static inline void
+reserve_one(struct arena *arena, struct value *v)
+{
+	if (v->frozen)
+		arena_fail(arena, "the plan changes a value of the pack");
+	if (v->col.n == v->cap)
+		grow(arena, v);
 }
 
 void
@@ -165,12 +170,17 @@ value_append(struct arena *arena, struct value *array,
 static int compare(struct arena *, const struct value *, const struct value *,
     unsigned);
 
-static int
+static inline int
 compare_strings(const struct value *a, const struct value *b)
 {
 	size_t n = a->str.n < b->str.n ? a->str.n : b->str.n;
-	int c = n > 0 ? memcmp(a->str.p, b->str.p, n) : 0;
+	int c;
 
+	/* Most differ in the first byte: no need to call anything. */
+	if (n > 0 && a->str.p[0] != b->str.p[0])
+		return (unsigned char)a->str.p[0] -
+		    (unsigned char)b->str.p[0];
+	c = n > 1 ? memcmp(a->str.p, b->str.p, n) : 0;
 	if (c != 0)
 		return c;
 	return a->str.n < b->str.n ? -1 : a->str.n > b->str.n;
@@ -253,6 +263,8 @@ int
 value_compare(struct arena *arena, const struct value *a,
     const struct value *b)
 {
+	if (a->kind == VALUE_STRING && b->kind == VALUE_STRING)
+		return a == b ? 0 : compare_strings(a, b);
 	return compare(arena, a, b, 0);
 }
 
@@ -431,13 +443,26 @@ table_find(struct arena *arena, const struct value *v,
 
 #define FEW 16	/* so few that looking at each costs less than halving */
 
-/* Is this key the wanted string?  Most others differ in length or at once. */
+/* The wanted string (not empty) among a few keys, width apart.  Most others
+ * differ in length or at once. */
 static bool
-is_string(const struct value *at, const struct value *key)
+find_string(const struct value *const *keys, uint32_t n, size_t width,
+    const struct value *key, uint32_t *index)
 {
-	return at == key || (at->kind == VALUE_STRING &&
-	    at->str.n == key->str.n && at->str.p[0] == key->str.p[0] &&
-	    memcmp(at->str.p, key->str.p, key->str.n) == 0);
+	size_t len = key->str.n;
+	char first = key->str.p[0];
+
+	for (uint32_t i = 0; i < n; i++, keys += width) {
+		const struct value *at = *keys;
+
+		if (at == key || (at->kind == VALUE_STRING &&
+		    at->str.n == len && at->str.p[0] == first &&
+		    memcmp(at->str.p, key->str.p, len) == 0)) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool
@@ -448,12 +473,9 @@ find(struct arena *arena, const struct value *v, const struct value *key,
 
 	if (v->unsorted)
 		return table_find(arena, v, key, value_hash(arena, key), index);
-	if (key->kind == VALUE_STRING && key->str.n > 0 && v->col.n <= FEW) {
-		for (*index = 0; *index < v->col.n; ++*index)
-			if (is_string(value_key_at(v, *index), key))
-				return true;
-		return false;
-	}
+	if (key->kind == VALUE_STRING && key->str.n > 0 && v->col.n <= FEW)
+		return find_string(v->col.items, v->col.n, stride(v), key,
+		    index);
 	*index = search(arena, v, key, &found);
 	return found;
 }
@@ -511,12 +533,10 @@ static void
 place(struct value *v, uint32_t at, const struct value *key,
     const struct value *item)
 {
-	size_t width = stride(v);
+	size_t width = stride(v), i = v->col.n * width;
 
-	if (at < v->col.n)
-		memmove(&v->col.items[(at + 1) * width],
-		    &v->col.items[at * width],
-		    (v->col.n - at) * width * sizeof(*v->col.items));
+	for (; i > at * width; i--)	/* few: memmove() costs more */
+		v->col.items[i + width - 1] = v->col.items[i - 1];
 	v->col.items[at * width] = key;
 	if (width == 2)
 		v->col.items[at * width + 1] = item;

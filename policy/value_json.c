@@ -39,7 +39,8 @@ skip_space(struct reader *r)
 static bool
 take(struct reader *r, char c)
 {
-	skip_space(r);
+	if (r->p < r->end && *r->p <= ' ')
+		skip_space(r);
 	if (r->p == r->end || *r->p != c)
 		return false;
 	r->p++;
@@ -165,6 +166,7 @@ read_string(struct reader *r)
 {
 	const char *start = r->p;
 
+	r->p += utf8_plain_prefix(r->p, (size_t)(r->end - r->p));
 	for (; r->p < r->end; r->p++) {
 		if (*r->p == '"')
 			return value_string(r->arena, start,
@@ -345,10 +347,14 @@ value_json_string(struct buf *buf, const char *p, size_t n, unsigned flags)
 	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
 	char escaped[8];
 	const char *at;
-	size_t i, used;
+	size_t i = 0, used;
 
 	buf_putc(buf, '"');
-	for (i = 0; i < n; i++) {
+	if ((flags & VALUE_JSON_HTML) == 0) {
+		i = utf8_plain_prefix(p, n);
+		buf_put(buf, p, i);
+	}
+	for (; i < n; i++) {
 		if (p[i] != '\0' && (at = strchr(from, p[i])) != NULL) {
 			buf_putc(buf, '\\');
 			buf_putc(buf, to[at - from]);

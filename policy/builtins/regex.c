@@ -2,19 +2,20 @@
 
 #include "policy/builtin.h"
 #include "policy/regex/intersect.h"
-#include "policy/regex/regex.h"
+#include "policy/regex/pattern.h"
 #include "policy/utf8.h"
 
-static bool
-compile(struct eval *eval, const struct value *pattern, struct regex *out)
+static const struct pattern *
+compile(struct eval *eval, const struct value *text)
 {
+	const struct pattern *pattern;
 	const char *why = "";
 
-	if (regex_compile(eval->arena, out, pattern->str.p, pattern->str.n,
-	    &why))
-		return true;
-	eval_error(eval, "error parsing regexp: %s", why);
-	return false;
+	pattern = pattern_of(eval->patterns, eval->arena, text->str.p,
+	    text->str.n, &why);
+	if (pattern == NULL)
+		eval_error(eval, "error parsing regexp: %s", why);
+	return pattern;
 }
 
 static bool
@@ -31,30 +32,30 @@ want_texts(struct eval *eval, const struct value *const *args, unsigned n)
 static const struct value *
 call_is_valid(struct eval *eval, const struct value *const *args)
 {
-	struct regex regex;
 	const char *why;
 
 	return value_bool(args[0]->kind == VALUE_STRING &&
-	    regex_compile(eval->arena, &regex, args[0]->str.p,
-	    args[0]->str.n, &why));
+	    pattern_of(eval->patterns, eval->arena, args[0]->str.p,
+	    args[0]->str.n, &why) != NULL);
 }
 
 static const struct value *
 call_match(struct eval *eval, const struct value *const *args)
 {
-	struct regex regex;
+	const struct pattern *pattern;
 
-	if (!want_texts(eval, args, 2) || !compile(eval, args[0], &regex))
+	if (!want_texts(eval, args, 2) ||
+	    (pattern = compile(eval, args[0])) == NULL)
 		return NULL;
-	return value_bool(prog_run(eval->arena, &regex.prog, args[1]->str.p,
-	    args[1]->str.n, 0, false, NULL));
+	return value_bool(pattern_matches(pattern, eval->arena,
+	    args[1]->str.p, args[1]->str.n));
 }
 
 /* --- all matches ------------------------------------------------------ */
 
 struct matches {
 	struct eval *eval;
-	struct regex regex;
+	const struct regex *regex;
 	const char *p;
 	size_t n, at;		/* where the next search starts */
 	size_t last_end;	/* of the match before; SIZE_MAX: none */
@@ -63,16 +64,19 @@ struct matches {
 
 static bool
 matches_init(struct matches *m, struct eval *eval,
-    const struct value *pattern, const struct value *text)
+    const struct value *regex, const struct value *text)
 {
+	const struct pattern *pattern;
+
 	memset(m, 0, sizeof(*m));
 	m->eval = eval;
 	m->p = text->str.p;
 	m->n = text->str.n;
 	m->last_end = SIZE_MAX;
-	if (!compile(eval, pattern, &m->regex))
+	if ((pattern = compile(eval, regex)) == NULL)
 		return false;
-	m->slots = arena_array(eval->arena, m->regex.prog.n_slots,
+	m->regex = &pattern->regex;
+	m->slots = arena_array(eval->arena, m->regex->prog.n_slots,
 	    sizeof(*m->slots));
 	return true;
 }
@@ -86,7 +90,7 @@ matches_next(struct matches *m)
 
 	while (m->at <= m->n) {
 		arena_step(m->eval->arena, 1);
-		if (!prog_run(m->eval->arena, &m->regex.prog, m->p, m->n,
+		if (!prog_run(m->eval->arena, &m->regex->prog, m->p, m->n,
 		    m->at, false, m->slots))
 			return false;
 		start = m->slots[0];
@@ -145,8 +149,8 @@ call_find_submatch_n(struct eval *eval, const struct value *const *args)
 		return NULL;
 	out = value_array(eval->arena, 0);
 	while (n != 0 && matches_next(&m)) {
-		groups = value_array(eval->arena, m.regex.n_groups);
-		for (i = 0; i < m.regex.n_groups; i++)
+		groups = value_array(eval->arena, m.regex->n_groups);
+		for (i = 0; i < m.regex->n_groups; i++)
 			value_append(eval->arena, groups, piece(&m,
 			    m.slots[2 * i], m.slots[2 * i + 1]));
 		value_append(eval->arena, out, groups);
@@ -221,7 +225,7 @@ expand_one(struct matches *m, struct buf *out, const char *p, const char *end)
 		stop++;
 	if (stop == name || (braces && (stop == end || *stop != '}')))
 		return NULL;
-	group = group_of(&m->regex, name, (size_t)(stop - name));
+	group = group_of(m->regex, name, (size_t)(stop - name));
 	if (group != UINT32_MAX) {
 		v = piece(m, m->slots[2 * group], m->slots[2 * group + 1]);
 		buf_put(out, v->str.p, v->str.n);
@@ -317,19 +321,19 @@ template_pattern(struct eval *eval, const struct value *const *args,
 static const struct value *
 call_template_match(struct eval *eval, const struct value *const *args)
 {
-	struct buf pattern = { .arena = eval->arena };
-	struct regex regex;
+	struct buf text = { .arena = eval->arena };
+	const struct pattern *pattern;
 
 	if (!want_texts(eval, args, 4))
 		return NULL;
 	if (args[2]->str.n != 1 || args[3]->str.n != 1)
 		return eval_error(eval, "delimiters have to be exactly one "
 		    "character long");
-	if (!template_pattern(eval, args, &pattern) ||
-	    !compile(eval, buf_value(&pattern), &regex))
+	if (!template_pattern(eval, args, &text) ||
+	    (pattern = compile(eval, buf_value(&text))) == NULL)
 		return NULL;
-	return value_bool(prog_run(eval->arena, &regex.prog, args[1]->str.p,
-	    args[1]->str.n, 0, false, NULL));
+	return value_bool(pattern_matches(pattern, eval->arena,
+	    args[1]->str.p, args[1]->str.n));
 }
 
 static const struct value *

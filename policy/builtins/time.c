@@ -75,7 +75,7 @@ moment_of(struct eval *eval, const struct value *v, struct instant *out)
 		return false;
 	}
 	out->moment.seconds = n / NS - (n % NS < 0);
-	out->moment.nanoseconds = (int32_t)(n - out->moment.seconds * NS);
+	out->moment.nanoseconds = (int32_t)((n % NS + NS) % NS);
 	out->moment.zone = zone_at(out->zone, out->moment.seconds);
 	return true;
 }

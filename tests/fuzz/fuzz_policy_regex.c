@@ -5,7 +5,7 @@
 #include "policy/regex/glob.h"
 #include "policy/regex/glob_simple.h"
 #include "policy/regex/intersect.h"
-#include "policy/regex/regex.h"
+#include "policy/regex/pattern.h"
 
 #define FUZZ_STEPS 200000
 #include "fuzz_arena.h"
@@ -32,6 +32,32 @@ run_regex(struct arena *arena, const char *pattern, size_t n,
 		    (slots[2 * i] > slots[2 * i + 1] ||
 		    slots[2 * i + 1] > len))
 			abort();
+}
+
+/* Neither keeping a pattern nor running it by bits changes an answer. */
+static void
+run_pattern(struct arena *arena, const char *p, size_t n, const char *text,
+    size_t len)
+{
+	static struct patterns *known;
+	const struct pattern *pattern;
+	const char *why = NULL;
+	bool found;
+	int i;
+
+	if (known == NULL && (known = patterns_new()) == NULL)
+		return;
+	patterns_begin(known);
+	if ((pattern = pattern_of(NULL, arena, p, n, &why)) == NULL)
+		return;
+	found = prog_run(arena, &pattern->regex.prog, text, len, 0, false,
+	    NULL);
+	for (i = 0; i < 3; i++) {
+		if (pattern == NULL ||
+		    pattern_matches(pattern, arena, text, len) != found)
+			abort();
+		pattern = pattern_of(known, arena, p, n, &why);
+	}
 }
 
 /* Both ways to match a glob agree. */
@@ -64,6 +90,7 @@ run(struct arena *arena, const char *p, size_t len)
 		return;
 	n = (size_t)(text++ - p);
 	run_regex(arena, p, n, text, len - n - 1);
+	run_pattern(arena, p, n, text, len - n - 1);
 	run_glob(arena, p, n, text, len - n - 1);
 	glob_intersect(arena, p, n, text, len - n - 1, &why);
 }
