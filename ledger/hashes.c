@@ -1,14 +1,15 @@
 #include "ledger/hashes.h"
 #include "ledger/io.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define BLOCK 256
-#define BLOCK_LEVEL 8
+#define BLOCK HASHES_BLOCK
+#define BLOCK_LEVEL HASHES_BLOCK_LEVEL
 #define NODES_AT ((uint64_t)HASHES_SEGMENT * TREE_HASH_LEN)
 #define END_AT (NODES_AT + BLOCK * TREE_HASH_LEN)
 #define END_LEN (TREE_HASH_LEN + 8)
@@ -27,14 +28,16 @@ give_up(struct hashes *hashes)
 	hashes->fd = -1;
 }
 
-/* The root of 2^level hashes, which are overwritten. */
+/* The root of 2^level hashes. */
 static void
-fold(uint8_t (*hash)[TREE_HASH_LEN], unsigned level)
+fold(const uint8_t (*hash)[TREE_HASH_LEN], unsigned level,
+    uint8_t out[TREE_HASH_LEN])
 {
-	for (size_t n = (size_t)1 << level; n > 1; n /= 2) {
-		for (size_t i = 0; i < n / 2; i++)
-			tree_node(hash[2 * i], hash[2 * i + 1], hash[i]);
-	}
+	struct tree_frontier tree;
+
+	tree_frontier_init(&tree);
+	tree_frontier_append_leaves(&tree, hash, (size_t)1 << level);
+	memcpy(out, tree.node[level], TREE_HASH_LEN);
 }
 
 void
@@ -54,26 +57,38 @@ hashes_start(struct hashes *hashes, int dirfd, uint64_t first,
 }
 
 static void
-end_block(struct hashes *hashes)
+end_block(struct hashes *hashes, const uint8_t *node)
 {
-	uint8_t (*node)[TREE_HASH_LEN] = &hashes->node[hashes->count / BLOCK -
-	    1];
+	uint8_t *out = hashes->node[hashes->count / BLOCK - 1];
 
 	hashes_flush(hashes);
-	fold(hashes->leaf, BLOCK_LEVEL);
-	memcpy(node, hashes->leaf, TREE_HASH_LEN);
+	if (node != NULL)
+		memcpy(out, node, TREE_HASH_LEN);
+	else
+		fold((const uint8_t (*)[TREE_HASH_LEN])hashes->leaf,
+		    BLOCK_LEVEL, out);
+}
+
+void
+hashes_add_leaves(struct hashes *hashes, const uint8_t (*leaf)[TREE_HASH_LEN],
+    unsigned count, const uint8_t node[TREE_HASH_LEN])
+{
+	if (hashes->fd < 0 || hashes->count == HASHES_SEGMENT)
+		return;
+	assert(hashes->count % BLOCK + count <= BLOCK);
+	memcpy(hashes->leaf[hashes->count % BLOCK], leaf,
+	    (size_t)count * TREE_HASH_LEN);
+	hashes->count += count;
+	hashes->waiting += count;
+	if (count > 0 && hashes->count % BLOCK == 0)
+		end_block(hashes, node);
 }
 
 void
 hashes_add(struct hashes *hashes, const uint8_t leaf[TREE_HASH_LEN])
 {
-	if (hashes->fd < 0 || hashes->count == HASHES_SEGMENT)
-		return;
-	memcpy(hashes->leaf[hashes->count % BLOCK], leaf, TREE_HASH_LEN);
-	hashes->count++;
-	hashes->waiting++;
-	if (hashes->count % BLOCK == 0)
-		end_block(hashes);
+	hashes_add_leaves(hashes, (const uint8_t (*)[TREE_HASH_LEN])leaf, 1,
+	    NULL);
 }
 
 void
@@ -123,8 +138,8 @@ hashes_finish(struct hashes *hashes, uint64_t bytes)
 		give_up(hashes);
 		return;
 	}
-	fold(hashes->node, HASHES_LEVEL - BLOCK_LEVEL);
-	memcpy(end, hashes->node[0], TREE_HASH_LEN);
+	fold((const uint8_t (*)[TREE_HASH_LEN])hashes->node,
+	    HASHES_LEVEL - BLOCK_LEVEL, end);
 	put_be64(end + TREE_HASH_LEN, bytes);
 	if (io_write(hashes->fd, end, sizeof(end), END_AT) == 0)
 		io_sync(hashes->fd);
@@ -198,8 +213,8 @@ read_level(int dirfd, unsigned level, uint64_t from, uint64_t count,
 		if (read_level(dirfd, level - BLOCK_LEVEL, (from + i) * BLOCK,
 		    BLOCK, below) != 0)
 			return -1;
-		fold(below, BLOCK_LEVEL);
-		memcpy(out[i], below[0], TREE_HASH_LEN);
+		fold((const uint8_t (*)[TREE_HASH_LEN])below, BLOCK_LEVEL,
+		    out[i]);
 	}
 	return 0;
 }
@@ -221,8 +236,7 @@ read_node(int dirfd, unsigned level, uint64_t index,
 	if (read_level(dirfd, level - up, index << up, UINT64_C(1) << up,
 	    below) != 0)
 		return -1;
-	fold(below, up);
-	memcpy(out, below[0], TREE_HASH_LEN);
+	fold((const uint8_t (*)[TREE_HASH_LEN])below, up, out);
 	return 0;
 }
 

@@ -23,6 +23,8 @@
 
 #define HASHES_SEGMENT 65536
 #define HASHES_LEVEL 16			/* of a segment's root */
+#define HASHES_BLOCK 256		/* leaves under a node that is kept */
+#define HASHES_BLOCK_LEVEL 8
 #define HASHES_NAME_MAX 32
 
 /* The writer's state for the segment that grows. */
@@ -31,7 +33,7 @@ struct hashes {
 	int fd;				/* -1: given up for this segment */
 	uint64_t first, count;
 	unsigned waiting;		/* leaves not written yet */
-	uint8_t leaf[256][TREE_HASH_LEN];	/* of the block of 256 that grows */
+	uint8_t leaf[HASHES_BLOCK][TREE_HASH_LEN]; /* of the block that grows */
 	uint8_t node[256][TREE_HASH_LEN];	/* of the blocks that are full */
 };
 
@@ -40,6 +42,12 @@ void hashes_start(struct hashes *hashes, int dirfd, uint64_t first,
     const uint8_t (*leaves)[TREE_HASH_LEN], uint64_t count);
 
 void hashes_add(struct hashes *hashes, const uint8_t leaf[TREE_HASH_LEN]);
+
+/* The same for count leaves of one block of HASHES_BLOCK.  node is the block's
+ * root where they are its last ones and it is known, else NULL. */
+void hashes_add_leaves(struct hashes *hashes,
+    const uint8_t (*leaf)[TREE_HASH_LEN], unsigned count,
+    const uint8_t node[TREE_HASH_LEN]);
 
 /* Let readers see what was added. */
 void hashes_flush(struct hashes *hashes);

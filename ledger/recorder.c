@@ -95,7 +95,7 @@ static void
 name_before(struct recorder *recorder, struct json_out *out)
 {
 	char note[CHECKPOINT_NOTE_MAX];
-	ssize_t len = recorder->store.tree.size == 0 ?
+	ssize_t len = recorder->store.grow.size == 0 ?
 	    io_read_file(recorder->store.dirfd, "continues", note,
 	    sizeof(note)) : -1;
 
@@ -116,7 +116,7 @@ write_open(struct recorder *recorder, const struct replay_stream *known)
 	json_out_object(&out, NULL);
 	json_out_str(&out, "origin", recorder->store.key.name);
 	json_out_str(&out, "version", COUNTERSIGN_VERSION);
-	json_out_uint(&out, "size", recorder->store.tree.size);
+	json_out_uint(&out, "size", recorder->store.grow.size);
 	json_out_str(&out, "recorder", setup->place);
 	json_out_str(&out, "confined", setup->confined);
 	json_out_bool(&out, "key_locked", setup->key_locked);
@@ -331,10 +331,12 @@ finish_batch(struct recorder *recorder)
 	commit(recorder);
 	channel_count(recorder->setup.channel, &recorder->counts);
 	answer(recorder, false);
-	if (!recorder->seal)
-		return;
-	checkpoint(recorder);
-	answer(recorder, true);
+	if (recorder->seal) {
+		checkpoint(recorder);
+		answer(recorder, true);
+	}
+	/* While those who were answered think of something new. */
+	store_tidy(&recorder->store);
 }
 
 /* Milliseconds until the epoch has lasted long enough; the wall clock, since it
@@ -359,7 +361,7 @@ epoch_used(const struct recorder *recorder, uint64_t *records)
 	uint64_t from = epochs->count < 2 ? 0 :
 	    epochs->epoch[epochs->count - 2].until;
 
-	*records = recorder->store.tree.size - from;
+	*records = recorder->store.grow.size - from;
 	return *records > 0;
 }
 

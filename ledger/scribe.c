@@ -137,7 +137,7 @@ put_heads(struct scribe *scribe, const struct scribe_matter *matter,
 static bool
 heads_due(const struct scribe *scribe, const struct scribe_matter *matter)
 {
-	uint64_t size = scribe->store->tree.size;
+	uint64_t size = scribe->store->grow.size;
 
 	return size > 0 && size % SEGMENT_RECORDS == 0 &&
 	    scribe->drop.count == 0 && !(matter->type.len == 4 &&
@@ -306,7 +306,7 @@ scribe_write(struct scribe *scribe, const struct scribe_matter *matter,
 	if (status == STORE_OK) {
 		receipt->status = LEDGER_DURABLE;
 		receipt->seq = scribe->seq - 1;
-		receipt->index = scribe->store->tree.size - 1;
+		receipt->index = scribe->store->grow.size - 1;
 		memcpy(receipt->leaf, scribe->prev, sizeof(receipt->leaf));
 		memcpy(scribe->policy, matter->policy.ptr, RECORD_POLICY_LEN);
 		return;

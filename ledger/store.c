@@ -393,7 +393,9 @@ open_last_segment(struct store *store, const struct replay *replay,
 		first += SEGMENT_RECORDS;
 		count = size = 0;
 	}
-	hashes_start(&store->hashes, store->dirfd, first,
+	if (grow_start(&store->grow, &replay->tree) != 0)
+		return problem_set(problem, "out of memory");
+	hashes_start(&store->grow.hashes, store->dirfd, first,
 	    (const uint8_t (*)[TREE_HASH_LEN])replay->leaves, count);
 	return segment_open(&store->segment, store->dirfd, first, count, size,
 	    reserve, problem);
@@ -423,7 +425,8 @@ store_open(struct store *store, const char *dir, uint8_t sk[NOTE_SK_LEN],
 
 	*store = (struct store){ .dirfd = -1, .lock_fd = -1, .log_fd = -1,
 	    .sk = sk, .sync = sync };
-	store->segment.fd = store->segment.next_fd = store->hashes.fd = -1;
+	store->segment.fd = store->segment.next_fd = -1;
+	grow_init(&store->grow);
 	*replay = (struct replay){ .streams = NULL };
 	store->buffer = malloc(STORE_BUFFER);
 	if (store->buffer == NULL) {
@@ -436,8 +439,7 @@ store_open(struct store *store, const char *dir, uint8_t sk[NOTE_SK_LEN],
 	    problem) != 0 ||
 	    open_last_segment(store, replay, reserve, problem) != 0)
 		goto fail;
-	store->tree = replay->tree;
-	store->committed = replay->tree.size;
+	store->committed = store->grow.size;
 	store->signed_size = checkpoint.size;
 	return 0;
 fail:
@@ -470,8 +472,9 @@ roll(struct store *store)
 	bytes = segment->size;
 	if (segment_roll(segment) != 0)
 		return -1;
-	hashes_finish(&store->hashes, bytes);
-	hashes_start(&store->hashes, store->dirfd, segment->first, NULL, 0);
+	grow_up(&store->grow);
+	hashes_finish(&store->grow.hashes, bytes);
+	hashes_start(&store->grow.hashes, store->dirfd, segment->first, NULL, 0);
 	return 0;
 }
 
@@ -500,13 +503,12 @@ store_add(struct store *store, size_t len, uint8_t leaf[TREE_HASH_LEN])
 	char *line = store->buffer + store->buffered;
 
 	assert(len <= RECORD_LINE_MAX);
-	tree_leaf(line, len, leaf);
 	if (store->keep_before)
-		store->before = store->tree;
-	store->last_len = len;
-	if (tree_frontier_append(&store->tree, leaf) != 0)
+		grow_tree(&store->grow, &store->before);
+	tree_leaf(line, len, leaf);
+	if (grow_add(&store->grow, leaf) != 0)
 		return -1;
-	hashes_add(&store->hashes, leaf);
+	store->last_len = len;
 	line[len] = '\n';
 	store->buffered += len + 1;
 	store->buffered_count++;
@@ -516,13 +518,19 @@ store_add(struct store *store, size_t len, uint8_t leaf[TREE_HASH_LEN])
 int
 store_commit(struct store *store)
 {
-	if (store->committed == store->tree.size)
+	if (store->committed == store->grow.size)
 		return 0;
 	if (flush(store) != 0 ||
 	    (store->sync && io_sync(store->segment.fd) != 0))
 		return -1;
-	store->committed = store->tree.size;
+	store->committed = store->grow.size;
 	return 0;
+}
+
+void
+store_tidy(struct store *store)
+{
+	grow_tidy(&store->grow);
 }
 
 /* Behind the others; its blocks were set aside before, for a full disk. */
@@ -567,15 +575,14 @@ store_checkpoint(struct store *store)
 	char note[CHECKPOINT_NOTE_MAX + 2];
 	int len;
 
-	assert(store->committed == store->tree.size);
+	assert(store->committed == store->grow.size);
 	if (store->signed_size == store->committed)
 		return 0;
-	len = sign(&store->key, store->sk, &store->tree, note,
-	    CHECKPOINT_NOTE_MAX + 1);
+	len = store_sign(store, note, CHECKPOINT_NOTE_MAX + 1);
 	if (len < 0)
 		return -1;
 	note[len] = '\n';
-	hashes_flush(&store->hashes);	/* so that it can be proved from */
+	hashes_flush(&store->grow.hashes);	/* so that it can be proved from */
 	if (log_checkpoint(store, note, (size_t)len + 1) != 0 ||
 	    replace_checkpoint(store, note, (size_t)len) != 0)
 		return -1;
@@ -595,8 +602,11 @@ store_last_line(const struct store *store, char *out)
 int
 store_sign(struct store *store, char *out, size_t cap)
 {
-	assert(store->committed == store->tree.size);
-	return sign(&store->key, store->sk, &store->tree, out, cap);
+	struct tree_frontier tree;
+
+	assert(store->committed == store->grow.size);
+	grow_tree(&store->grow, &tree);
+	return sign(&store->key, store->sk, &tree, out, cap);
 }
 
 int
@@ -651,7 +661,8 @@ store_close(struct store *store)
 	uint64_t bytes = store->segment.size;
 	int status = segment_close(&store->segment);
 
-	hashes_finish(&store->hashes, bytes);	/* nothing where not full */
+	grow_up(&store->grow);
+	hashes_finish(&store->grow.hashes, bytes);	/* nothing where not full */
 	store_abandon(store);
 	return status;
 }
@@ -660,7 +671,7 @@ void
 store_abandon(struct store *store)
 {
 	segment_abandon(&store->segment);
-	hashes_stop(&store->hashes);
+	grow_stop(&store->grow);
 	if (store->log_fd >= 0)
 		close(store->log_fd);
 	if (store->dirfd >= 0)
@@ -670,5 +681,6 @@ store_abandon(struct store *store)
 	free(store->buffer);
 	epochs_free(&store->epochs);
 	*store = (struct store){ .dirfd = -1, .lock_fd = -1, .log_fd = -1 };
-	store->segment.fd = store->segment.next_fd = store->hashes.fd = -1;
+	store->segment.fd = store->segment.next_fd = -1;
+	grow_init(&store->grow);
 }

@@ -23,7 +23,7 @@
 
 #include "ledger/anchor/epochs.h"
 #include "ledger/append.h"
-#include "ledger/hashes.h"
+#include "ledger/grow.h"
 #include "ledger/note.h"
 #include "ledger/problem.h"
 #include "ledger/replay.h"
@@ -41,7 +41,7 @@ struct store {
 	int64_t born_s;			/* when the origin's key was made */
 	uint8_t *sk;			/* NOTE_SK_LEN, locked memory; not owned */
 	bool sync;			/* false: for benchmarks only */
-	struct tree_frontier tree;	/* over all that was added */
+	struct grow grow;		/* the tree over all that was added */
 	struct tree_frontier before;	/* without the last one, where asked for */
 	bool keep_before;
 	size_t last_len;		/* bytes of the last line, without LF */
@@ -50,7 +50,6 @@ struct store {
 	uint64_t log_size;		/* bytes of checkpoints */
 	uint64_t log_set_aside;
 	struct segment segment;
-	struct hashes hashes;
 	char *buffer;			/* STORE_BUFFER bytes */
 	size_t buffered;
 	uint64_t buffered_count;
@@ -94,6 +93,9 @@ int store_add(struct store *store, size_t len, uint8_t leaf[TREE_HASH_LEN]);
 
 /* Make everything added durable. */
 int store_commit(struct store *store);
+
+/* What need not be done while somebody waits for an answer. */
+void store_tidy(struct store *store);
 
 /* Sign the tree as committed, durably; nothing where it is signed already. */
 int store_checkpoint(struct store *store);

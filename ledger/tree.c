@@ -11,9 +11,12 @@
 #include <sodium.h>
 
 #include "ledger/base64.h"
+#include "ledger/sha256/sha256.h"
 #include "ledger/tree.h"
 
 #define BASE64_LEN 44	/* of one hash, padded */
+#define ROW 256		/* leaves that are appended at a time */
+#define LANES_WORTH 4	/* fewer are quicker one by one */
 
 void
 tree_leaf(const void *line, size_t len, uint8_t out[TREE_HASH_LEN])
@@ -83,6 +86,77 @@ tree_frontier_append(struct tree_frontier *frontier,
     const uint8_t leaf[TREE_HASH_LEN])
 {
 	return tree_frontier_append_node(frontier, 0, leaf);
+}
+
+/* The nodes over count pairs that lie side by side in row. */
+static void
+hash_pairs(const uint8_t (*row)[TREE_HASH_LEN], size_t count,
+    uint8_t (*out)[TREE_HASH_LEN])
+{
+	struct sha256_job job[ROW / 2];
+	size_t i;
+
+	assert(count <= ROW / 2);
+	if (count < LANES_WORTH) {
+		for (i = 0; i < count; i++)
+			tree_node(row[2 * i], row[2 * i + 1], out[i]);
+		return;
+	}
+	for (i = 0; i < count; i++)
+		job[i] = (struct sha256_job){ .data = row[2 * i],
+		    .len = 2 * TREE_HASH_LEN, .out = out[i] };
+	sha256_jobs(TREE_NODE_PREFIX, job, count);
+}
+
+/*
+ * At most ROW leaves.  On each level the frontier's own node, where it has
+ * one, is the left neighbour of those that came; what is left without a
+ * neighbour is the frontier's from then on.  The two rows take turns, each with
+ * a place for that neighbour in front.
+ */
+static void
+append_row(struct tree_frontier *frontier, const uint8_t (*leaf)[TREE_HASH_LEN],
+    size_t count)
+{
+	uint8_t rows[2][ROW + 1][TREE_HASH_LEN];
+	uint64_t size = frontier->size;
+	size_t n = count, first;
+	unsigned k;
+
+	memcpy(rows[0][1], leaf, n * TREE_HASH_LEN);
+	for (k = 0; n > 0; k++, size >>= 1) {
+		uint8_t (*row)[TREE_HASH_LEN] = rows[k % 2];
+
+		first = 1 - (size & 1);
+		if (first == 0)
+			memcpy(row[0], frontier->node[k], TREE_HASH_LEN);
+		n += 1 - first;
+		if (n % 2 != 0)
+			memcpy(frontier->node[k], row[first + n - 1],
+			    TREE_HASH_LEN);
+		n /= 2;
+		hash_pairs((const uint8_t (*)[TREE_HASH_LEN])row + first, n,
+		    rows[(k + 1) % 2] + 1);
+	}
+	frontier->size += count;
+}
+
+int
+tree_frontier_append_leaves(struct tree_frontier *frontier,
+    const uint8_t (*leaf)[TREE_HASH_LEN], size_t count)
+{
+	const uint64_t full = UINT64_C(1) << TREE_LEVELS;
+
+	if (count >= full - frontier->size)
+		return -1;
+	while (count > 0) {
+		size_t n = count < ROW ? count : ROW;
+
+		append_row(frontier, leaf, n);
+		leaf += n;
+		count -= n;
+	}
+	return 0;
 }
 
 /* The subtrees fold from the right: the small ones hang under the large. */

@@ -44,6 +44,11 @@ void tree_frontier_init(struct tree_frontier *frontier);
 int tree_frontier_append(struct tree_frontier *frontier,
     const uint8_t leaf[TREE_HASH_LEN]);
 
+/* The same for count leaves, hashed side by side (sha256/): many cost a fraction
+ * of as many single ones.  On -1 nothing was appended. */
+int tree_frontier_append_leaves(struct tree_frontier *frontier,
+    const uint8_t (*leaf)[TREE_HASH_LEN], size_t count);
+
 /*
  * Append a complete subtree of 2^level leaves at once.  0, or -1 where the
  * size is no multiple of 2^level, or the tree would be full.

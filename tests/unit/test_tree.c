@@ -133,6 +133,39 @@ subtrees_at_once(void **state)
 	assert_int_not_equal(tree_frontier_append_node(&parts, TREE_LEVELS, node), 0);
 }
 
+/* From any size, as many as a batch may have, gives what one by one gives. */
+static void
+leaves_at_once(void **state)
+{
+	static const size_t counts[] = { 0, 1, 2, 3, 7, 8, 63, 64, 65, 254, 255,
+	    256, 257, 600 };
+	static const size_t starts[] = { 0, 1, 2, 3, 5, 8, 63, 64, 127, 255, 256,
+	    1023 };
+	static uint8_t many[600 + 1023][TREE_HASH_LEN];
+	struct tree_frontier single, begun, whole;
+	size_t i, j, n = 0;
+
+	for (i = 0; i < sizeof(many) / sizeof(many[0]); i++)
+		tree_leaf(&i, sizeof(i), many[i]);
+	tree_frontier_init(&begun);
+	for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		for (; n < starts[i]; n++)
+			assert_int_equal(tree_frontier_append(&begun, many[n]), 0);
+		for (j = 0; j < sizeof(counts) / sizeof(counts[0]); j++) {
+			single = whole = begun;
+			for (size_t k = 0; k < counts[j]; k++)
+				tree_frontier_append(&single, many[n + k]);
+			assert_int_equal(tree_frontier_append_leaves(&whole,
+			    (const uint8_t (*)[TREE_HASH_LEN])many + n, counts[j]), 0);
+			assert_true(tree_frontier_equal(&single, &whole));
+		}
+	}
+	begun.size = (UINT64_C(1) << TREE_LEVELS) - 3;
+	assert_int_not_equal(tree_frontier_append_leaves(&begun,
+	    (const uint8_t (*)[TREE_HASH_LEN])many, 3), 0);
+	assert_true(begun.size == (UINT64_C(1) << TREE_LEVELS) - 3);
+}
+
 static void
 frontier_text(void **state)
 {
@@ -261,6 +294,7 @@ main(void)
 		cmocka_unit_test(reference_roots),
 		cmocka_unit_test(frontier_equals_recursion),
 		cmocka_unit_test(subtrees_at_once),
+		cmocka_unit_test(leaves_at_once),
 		cmocka_unit_test(frontier_text),
 		cmocka_unit_test(inclusion),
 		cmocka_unit_test(consistency),
