@@ -80,6 +80,7 @@ struct record_parts {
 	struct record_slice stream, type, run, policy, body;
 	uint64_t seq;
 	int64_t time_us;		/* 0 to RECORD_TIME_MAX */
+	const char *time;		/* the same as text, or NULL */
 };
 
 /*
@@ -91,6 +92,9 @@ size_t record_compose(char *out, size_t cap, const struct record_parts *parts);
 
 /* time_us as RECORD_TIME_LEN bytes, without NUL. */
 void record_time_format(char out[RECORD_TIME_LEN], int64_t time_us);
+
+/* Where text is a time within the same second: only what is behind it. */
+void record_time_micros(char text[RECORD_TIME_LEN], int64_t time_us);
 
 /* 0, or -1 where text is not exactly such a time. */
 int record_time_parse(const char text[RECORD_TIME_LEN], int64_t *time_us);

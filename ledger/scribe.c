@@ -43,7 +43,9 @@ scribe_init(struct scribe *scribe, struct store *store, const char *stream,
 		return -1;
 	memset(scribe, 0, sizeof(*scribe));
 	scribe->store = store;
-	memcpy(scribe->stream, stream, strlen(stream) + 1);
+	scribe->second = -1;
+	scribe->stream_len = strlen(stream);
+	memcpy(scribe->stream, stream, scribe->stream_len + 1);
 	memcpy(scribe->policy, policy, RECORD_POLICY_LEN);
 	if (known != NULL) {
 		scribe->seq = scribe->first_seq = known->next_seq;
@@ -65,15 +67,30 @@ scribe_free(struct scribe *scribe)
 	scribe->streams = NULL;
 }
 
+/* A date is worked out once a second. */
+static const char *
+time_text(struct scribe *scribe, int64_t time_us)
+{
+	int64_t second = time_us / 1000000;
+
+	if (second == scribe->second)
+		record_time_micros(scribe->text, time_us);
+	else
+		record_time_format(scribe->text, time_us);
+	scribe->second = second;
+	return scribe->text;
+}
+
 /* Line up one record at the next seq.  The matter is valid. */
 static enum store_status
 put_line(struct scribe *scribe, const struct scribe_matter *matter, int64_t time_us,
     bool control)
 {
 	struct record_parts parts = { .prev = scribe->prev,
-	    .stream = slice(scribe->stream), .type = matter->type,
+	    .stream = { scribe->stream, scribe->stream_len }, .type = matter->type,
 	    .run = matter->run, .policy = matter->policy,
-	    .body = matter->body, .seq = scribe->seq, .time_us = time_us };
+	    .body = matter->body, .seq = scribe->seq, .time_us = time_us,
+	    .time = time_text(scribe, time_us) };
 	enum store_status status;
 	char *line;
 	size_t len;
@@ -167,16 +184,13 @@ put_note(struct scribe *scribe, const char *type, const char *body,
 	return put(scribe, &matter, time_us, true);
 }
 
-/* A wall clock that was set back is no error, but it is said. */
 static enum store_status
-follow_clock(struct scribe *scribe, int64_t now)
+say_set_back(struct scribe *scribe, int64_t now)
 {
 	char body[NOTE_BODY_MAX], time[RECORD_TIME_LEN];
 	struct json_out out;
 	int len;
 
-	if (now >= scribe->time_us)
-		return STORE_OK;
 	json_out_begin(&out, body, sizeof(body));
 	json_out_object(&out, NULL);
 	record_time_format(time, scribe->time_us);
@@ -188,8 +202,15 @@ follow_clock(struct scribe *scribe, int64_t now)
 	return put_note(scribe, "clock", body, (size_t)len, now);
 }
 
+/* A wall clock that was set back is no error, but it is said. */
 static enum store_status
-declare_drop(struct scribe *scribe, int64_t now)
+follow_clock(struct scribe *scribe, int64_t now)
+{
+	return now >= scribe->time_us ? STORE_OK : say_set_back(scribe, now);
+}
+
+static enum store_status
+say_dropped(struct scribe *scribe, int64_t now)
 {
 	const struct scribe_drop *drop = &scribe->drop;
 	enum store_status status;
@@ -197,8 +218,6 @@ declare_drop(struct scribe *scribe, int64_t now)
 	struct json_out out;
 	int len;
 
-	if (drop->count == 0)
-		return STORE_OK;
 	json_out_begin(&out, body, sizeof(body));
 	json_out_object(&out, NULL);
 	json_out_uint(&out, "from", drop->from);
@@ -212,6 +231,12 @@ declare_drop(struct scribe *scribe, int64_t now)
 	if (status == STORE_OK)
 		scribe->drop = (struct scribe_drop){ .count = 0 };
 	return status;
+}
+
+static enum store_status
+declare_drop(struct scribe *scribe, int64_t now)
+{
+	return scribe->drop.count == 0 ? STORE_OK : say_dropped(scribe, now);
 }
 
 enum store_status
@@ -229,18 +254,29 @@ scribe_note(struct scribe *scribe, const char *type, const char *body,
 }
 
 /* Those types only the recorder can vouch for: what it opened, closed, lost. */
+#define NAME(text) { text, sizeof(text) - 1 }
 static bool
 is_own_type(struct record_slice type)
 {
-	static const char *const own[] = { "open", "close", "drop", "heads",
-	    "key", "recover", "clock" };
+	static const struct record_slice own[] = { NAME("open"), NAME("close"),
+	    NAME("drop"), NAME("heads"), NAME("key"), NAME("recover"),
+	    NAME("clock") };
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
-		if (strlen(own[i]) == type.len &&
-		    memcmp(own[i], type.ptr, type.len) == 0)
+		if (own[i].len == type.len &&
+		    memcmp(own[i].ptr, type.ptr, type.len) == 0)
 			return true;
 	}
 	return false;
+}
+
+/* Mostly the one of the record before, which was valid. */
+static bool
+policy_valid(const struct scribe *scribe, struct record_slice policy)
+{
+	return (policy.len == RECORD_POLICY_LEN &&
+	    memcmp(policy.ptr, scribe->policy, RECORD_POLICY_LEN) == 0) ||
+	    record_policy_valid(policy.ptr, policy.len);
 }
 
 static bool
@@ -250,7 +286,7 @@ valid(struct scribe *scribe, const struct scribe_matter *matter)
 	    !is_own_type(matter->type) &&
 	    (matter->run.ptr == NULL ||
 	    record_name_valid(matter->run.ptr, matter->run.len)) &&
-	    record_policy_valid(matter->policy.ptr, matter->policy.len) &&
+	    policy_valid(scribe, matter->policy) &&
 	    matter->body.len <= LEDGER_BODY_MAX &&
 	    json_scan_object(&scribe->scratch, matter->body.ptr,
 	    matter->body.len) == NULL;

@@ -25,11 +25,14 @@ struct scribe_drop {
 struct scribe {
 	struct store *store;
 	char stream[RECORD_NAME_MAX + 1];
+	size_t stream_len;
 	char policy[RECORD_POLICY_LEN];	/* of the recorder's own records */
 	uint64_t seq;			/* of the next record */
 	uint64_t first_seq;		/* of this session's open */
 	uint8_t prev[RECORD_HASH_LEN];
 	int64_t time_us;		/* of the last record */
+	int64_t second;			/* of the time in text; -1: none */
+	char text[RECORD_TIME_LEN];
 	struct scribe_drop drop;	/* count 0: nothing to declare */
 	struct replay_stream *streams;	/* of the ledger, for `heads` */
 	unsigned n_streams;

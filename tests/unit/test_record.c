@@ -80,6 +80,61 @@ reads_back_what_it_wrote(void **state)
 	assert_int_equal(read.prev.ptr - line, RECORD_PREV_AT);
 }
 
+/* Every byte as the two digits that printf gives. */
+static void
+digits_of_every_byte(void **state)
+{
+	struct record_parts some = parts("r1");
+	uint8_t hash[RECORD_HASH_LEN];
+	char line[1024], two[16];
+
+	some.prev = hash;
+	for (unsigned from = 0; from < 256; from += RECORD_HASH_LEN) {
+		for (unsigned i = 0; i < RECORD_HASH_LEN; i++)
+			hash[i] = (uint8_t)(from + i);
+		assert_int_not_equal(record_compose(line, sizeof(line), &some), 0);
+		for (unsigned i = 0; i < RECORD_HASH_LEN; i++) {
+			snprintf(two, sizeof(two), "%02x", from + i);
+			assert_memory_equal(line + RECORD_PREV_AT + 2 * i, two, 2);
+		}
+	}
+}
+
+/* A time that the caller wrote, moved on within its second. */
+static void
+a_time_is_moved_on_within_its_second(void **state)
+{
+	struct record_parts with = parts("r1"), plain = with;
+	char one[1024], other[1024], text[RECORD_TIME_LEN];
+	size_t len;
+
+	record_time_format(text, with.time_us);
+	with.time_us = plain.time_us = INT64_C(1795966561000042);
+	record_time_micros(text, with.time_us);
+	with.time = text;
+	len = record_compose(one, sizeof(one), &with);
+	assert_int_equal(record_compose(other, sizeof(other), &plain), len);
+	assert_memory_equal(one, other, len);
+}
+
+static void
+bytes_of_a_name(void **state)
+{
+	static const char more[] = "-._:/@+";
+
+	for (int c = 0; c < 256; c++) {
+		char name[3] = { 'a', (char)c, 'z' };
+		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+		    (c >= 'A' && c <= 'Z');
+
+		assert_int_equal(record_name_valid(name, 3),
+		    plain || (c != 0 && strchr(more, c) != NULL));
+		assert_int_equal(record_name_valid(name + 1, 2), plain);
+		assert_int_equal(record_name_valid(name + 1, 1), plain);
+	}
+	assert_false(record_name_valid("", 0));
+}
+
 /* The widest of everything still fits the space set aside for it. */
 static void
 the_envelope_has_room_for_the_longest_parts(void **state)
@@ -262,6 +317,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(composes_the_documented_form),
 		cmocka_unit_test(reads_back_what_it_wrote),
+		cmocka_unit_test(digits_of_every_byte),
+		cmocka_unit_test(a_time_is_moved_on_within_its_second),
+		cmocka_unit_test(bytes_of_a_name),
 		cmocka_unit_test(the_envelope_has_room_for_the_longest_parts),
 		cmocka_unit_test(a_line_never_exceeds_its_limit),
 		cmocka_unit_test(no_other_form_is_read),
