@@ -3,6 +3,9 @@
 
 #include <stdbool.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /*
  * Where the text ends, and what was met on the way.  Every function takes the
@@ -64,12 +67,37 @@ not_plain(uint64_t w)
 	    (del - ones)) & (ones << 7);
 }
 
+#ifdef __SSE2__
+/* The same of 16 bytes, a bit each, and every mark is right.  Bytes beyond
+ * ASCII are negative, and so below the space too. */
+static unsigned
+not_plain16(const char *p)
+{
+	const __m128i v = _mm_loadu_si128((const __m128i *)p);
+	const __m128i marks = _mm_or_si128(
+	    _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)),
+	    _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f))),
+	    _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+	    _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+
+	return (unsigned)_mm_movemask_epi8(marks);
+}
+#endif
+
 /* To the first byte that is not plain, or to less than 8 bytes from the end. */
 static const char *
 skip_plain(const struct scan *s, const char *p)
 {
 	uint64_t w, marks;
 
+#ifdef __SSE2__
+	for (; s->end - p >= 16; p += 16) {
+		const unsigned found = not_plain16(p);
+
+		if (found != 0)
+			return p + __builtin_ctz(found);
+	}
+#endif
 	for (; s->end - p >= 8; p += 8) {
 		memcpy(&w, p, 8);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -272,21 +300,22 @@ scan_array(struct scan *s, const char *p)
 }
 
 /* Push the name [at, end) unless its object, whose names start at first, has
- * it already.  The hash spares most comparisons. */
+ * it already.  A hash of the length and three bytes spares most comparisons. */
 static bool
 add_name(struct scan *s, size_t first, const char *at, const char *end)
 {
 	struct json_scan_name *names = s->scratch->names;
 	const size_t len = (size_t)(end - at);
-	uint8_t hash = 0;
+	uint8_t hash = (uint8_t)len;
 	size_t i;
 
 	if (len > JSON_NAME_MAX)
 		return refuse(s, "name too long");
 	if (s->n_names - first == JSON_NAMES_MAX)
 		return refuse(s, "too many names in an object");
-	for (i = 0; i < len; i++)
-		hash = (uint8_t)(hash * 31 + (unsigned char)at[i]);
+	if (len > 0)
+		hash = (uint8_t)(hash * 31 + (unsigned char)at[0] * 7 +
+		    (unsigned char)at[len / 2] * 3 + (unsigned char)end[-1]);
 	for (i = first; i < s->n_names; i++)
 		if (names[i].hash == hash && names[i].len == len &&
 		    memcmp(s->text + names[i].at, at, len) == 0)
