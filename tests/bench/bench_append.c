@@ -18,10 +18,12 @@
  *                    `process`, by one loop; nobody hands anything over, and
  *                    nobody waits
  *
- * Both raw ones write to a file that grows.  All alternate on one disk in one
+ * The raw ones write to a file that grows, and then again ("zeroed") over zeros
+ * taken a MiB at a time, which is what the recorder does.  All alternate on one disk in one
  * run, so that ratios of a round mean something on a shared machine.  With
- * callers and what ("process", "thread", "raw") one of them alone runs, to be
- * profiled.
+ * callers only so many are measured; with what too ("process", "thread", "raw",
+ * "zeroed")
+ * that one alone runs, to be profiled.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -53,7 +55,7 @@ static const char *parent = "/tmp";
 static char envelope[RECORD_ENVELOPE_MAX];	/* what stands before a body */
 static size_t line_len;				/* with its LF */
 
-enum subject { PROCESS, THREAD, RAW, UNSYNCED };
+enum subject { PROCESS, THREAD, RAW, ZEROED, UNSYNCED };
 
 struct result {
 	double rate, p50_us, p99_us, batch;
@@ -231,8 +233,9 @@ static void
 open_target(struct target *target, enum subject subject, unsigned ports)
 {
 	*target = (struct target){ .ledger = NULL };
-	if (subject == RAW) {
-		raw_start(&target->raw, parent, ports, envelope, true);
+	if (subject == RAW || subject == ZEROED) {
+		raw_start(&target->raw, parent, ports, envelope,
+		    subject == RAW ? RAW_GROWING : RAW_ZEROED);
 		return;
 	}
 	scratch_init(&target->scratch, parent);
@@ -366,11 +369,11 @@ measure(unsigned callers, enum subject subject)
 
 /* Batches of as many lines by one loop of pwrite and fdatasync. */
 static double
-alone(double batch)
+alone(double batch, enum raw_file file)
 {
 	static char bytes[1 << 17];
 	char path[300];
-	uint64_t at = 0, records = 0;
+	uint64_t at = 0, ready = 0, records = 0;
 	double began = now(), carry = 0;
 	int fd;
 
@@ -383,10 +386,8 @@ alone(double batch)
 		size_t n = (size_t)(carry += batch), len = n * line_len;
 
 		carry -= (double)n;
-		if (pwrite(fd, bytes, len, (off_t)at) != (ssize_t)len ||
-		    fdatasync(fd) != 0)
-			exit(1);
-		at += len;
+		if (n > 0)
+			raw_write(fd, file, bytes, len, &at, &ready);
 		records += n;
 	}
 	began = now() - began;
@@ -418,14 +419,16 @@ show(const char *name, unsigned callers, const struct result *r)
 }
 
 struct ratios {
-	double answering[ROUNDS], alone[ROUNDS], thread[ROUNDS], cpu[ROUNDS];
+	double answering[ROUNDS], alone[ROUNDS];	/* both growing */
+	double answering_zeroed[ROUNDS], alone_zeroed[ROUNDS];
+	double thread[ROUNDS], cpu[ROUNDS];
 };
 
 static void
 compare_at(unsigned callers)
 {
 	struct result process = { .rate = 0 }, thread = process, raw = process;
-	struct result unsynced;
+	struct result zeroed = process, unsynced;
 	struct ratios ratios;
 	double bare = 0;
 
@@ -436,9 +439,13 @@ compare_at(unsigned callers)
 		raw = measure(callers, RAW);
 		if (i % 2 != 0)
 			process = measure(callers, PROCESS);
-		bare = alone(process.batch);
+		zeroed = measure(callers, ZEROED);
+		bare = alone(process.batch, RAW_GROWING);
+		ratios.alone_zeroed[i] = process.rate /
+		    alone(process.batch, RAW_ZEROED);
 		thread = measure(callers, THREAD);
 		ratios.answering[i] = process.rate / raw.rate;
+		ratios.answering_zeroed[i] = process.rate / zeroed.rate;
 		ratios.alone[i] = process.rate / bare;
 		ratios.thread[i] = process.rate / thread.rate;
 		ratios.cpu[i] = (process.caller_cpu + process.recorder_cpu) /
@@ -448,14 +455,17 @@ compare_at(unsigned callers)
 	show("process", callers, &process);
 	show("thread", callers, &thread);
 	show("raw, answering", callers, &raw);
+	show("raw, zeroed", callers, &zeroed);
 	show("process, no sync", callers, &unsynced);
 	printf("%2u callers  raw, alone       %7.0f records/s in batches of "
 	    "%.1f\n", callers, bare, process.batch);
-	printf("%2u callers  process / raw that answers %.2f (cpu %.2f), "
-	    "/ raw alone %.2f, / thread %.2f  (medians of %d)\n\n", callers,
-	    median(ratios.answering, ROUNDS), median(ratios.cpu, ROUNDS),
-	    median(ratios.alone, ROUNDS), median(ratios.thread, ROUNDS),
-	    ROUNDS);
+	printf("%2u callers  process / raw that answers: %.2f, zeroed %.2f (cpu "
+	    "%.2f)   / raw alone: %.2f, zeroed %.2f   / thread: %.2f   (medians "
+	    "of %d)\n\n", callers, median(ratios.answering, ROUNDS),
+	    median(ratios.answering_zeroed, ROUNDS),
+	    median(ratios.cpu, ROUNDS), median(ratios.alone, ROUNDS),
+	    median(ratios.alone_zeroed, ROUNDS),
+	    median(ratios.thread, ROUNDS), ROUNDS);
 	fflush(stdout);
 }
 
@@ -463,6 +473,7 @@ static void
 only(unsigned callers, const char *what)
 {
 	enum subject subject = strcmp(what, "raw") == 0 ? RAW :
+	    strcmp(what, "zeroed") == 0 ? ZEROED :
 	    strcmp(what, "thread") == 0 ? THREAD : PROCESS;
 	struct result result = measure(callers, subject);
 
@@ -487,7 +498,9 @@ main(int argc, char **argv)
 	    "bells, batches and fdatasync, but\nno check, hash, tree or "
 	    "signature; raw, alone: pwrite and fdatasync, nobody waits\n\n",
 	    line_len);
-	for (size_t i = 0; i < sizeof(callers) / sizeof(*callers); i++)
-		compare_at(callers[i]);
+	for (size_t i = 0; i < sizeof(callers) / sizeof(*callers); i++) {
+		if (argc < 4 || callers[i] == (unsigned)atoi(argv[3]))
+			compare_at(callers[i]);
+	}
 	return 0;
 }

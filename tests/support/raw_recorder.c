@@ -17,7 +17,8 @@ struct server {
 	struct channel *channel;
 	unsigned ports;
 	int fd;
-	bool sync;
+	enum raw_file file;
+	uint64_t ready;
 	const char *envelope;
 	size_t envelope_len;
 	uint64_t size, records;
@@ -89,6 +90,24 @@ answer(struct server *server)
 		channel_ring_port(server->channel, i);
 }
 
+void
+raw_write(int fd, enum raw_file file, const char *bytes, size_t len,
+    uint64_t *at, uint64_t *ready)
+{
+	static const char zeros[1024 * 1024];
+
+	if (file == RAW_ZEROED && *at + len > *ready) {
+		if (pwrite(fd, zeros, sizeof(zeros), (off_t)*ready) !=
+		    (ssize_t)sizeof(zeros))
+			fail("raw recorder");
+		*ready += sizeof(zeros);
+	}
+	if (pwrite(fd, bytes, len, (off_t)*at) != (ssize_t)len ||
+	    fdatasync(fd) != 0)
+		fail("raw recorder");
+	*at += len;
+}
+
 static _Noreturn void
 serve(struct server *server)
 {
@@ -99,18 +118,15 @@ serve(struct server *server)
 			channel_sleep(server->channel, -1, -1);
 			continue;
 		}
-		if (pwrite(server->fd, server->line, server->len,
-		    (off_t)server->size) != (ssize_t)server->len ||
-		    (server->sync && fdatasync(server->fd) != 0))
-			fail("raw recorder");
-		server->size += server->len;
+		raw_write(server->fd, server->file, server->line, server->len,
+		    &server->size, &server->ready);
 		answer(server);
 	}
 }
 
 void
 raw_start(struct raw_recorder *raw, const char *dir, unsigned ports,
-    const char *envelope, bool sync)
+    const char *envelope, enum raw_file file)
 {
 	char path[300];
 	struct server *server = calloc(1, sizeof(*server));
@@ -120,7 +136,7 @@ raw_start(struct raw_recorder *raw, const char *dir, unsigned ports,
 	if (server == NULL || raw->channel == NULL)
 		fail("raw recorder");
 	*server = (struct server){ .channel = raw->channel, .ports = ports,
-	    .sync = sync, .envelope = envelope,
+	    .file = file, .envelope = envelope,
 	    .envelope_len = strlen(envelope) };
 	server->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (server->fd < 0 || unlink(path) != 0)
