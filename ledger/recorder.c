@@ -461,9 +461,16 @@ prepare(struct recorder *recorder)
 	if (recorder->broken || now_ms() < recorder->prepare_at ||
 	    !store_wants_space(&recorder->store))
 		return;
-	recorder->prepare_at = now_ms() + PREPARE_AGAIN_MS;
-	if (store_prepare(&recorder->store) != 0)
+	switch (store_prepare(&recorder->store)) {
+	case 0:
+		recorder->prepare_at = now_ms() + PREPARE_AGAIN_MS;
+		break;
+	case -1:
 		break_down(recorder);
+		break;
+	default:
+		break;	/* the next step when it was quiet for as long again */
+	}
 }
 
 /* Work until told to stop (true), or left alone (false). */

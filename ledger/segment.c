@@ -185,7 +185,7 @@ static bool
 wants_more(const struct segment *segment)
 {
 	return segment->allocated < segment->size + segment->reserve +
-	    SEGMENT_AHEAD / 2;
+	    SEGMENT_AHEAD - SEGMENT_STEP;
 }
 
 bool
@@ -197,13 +197,12 @@ segment_wants_space(const struct segment *segment)
 int
 segment_prepare(struct segment *segment)
 {
-	if (wants_next(segment) && make_next(segment) == 0 &&
-	    io_sync(segment->next_fd) != 0)
-		return -1;
-	if (!wants_more(segment) || extend(segment, segment->size +
-	    segment->reserve + SEGMENT_AHEAD) != 0)
+	if (wants_next(segment) && make_next(segment) == 0)
+		return io_sync(segment->next_fd) == 0 ? 1 : -1;
+	if (!wants_more(segment) ||
+	    extend(segment, segment->allocated + SEGMENT_STEP) != 0)
 		return 0;
-	return io_sync(segment->fd);
+	return io_sync(segment->fd) == 0 ? 1 : -1;
 }
 
 int

@@ -72,8 +72,10 @@ int segment_roll(struct segment *segment);
 
 bool segment_wants_space(const struct segment *segment);
 
-/* Take space ahead while no record waits for the zeros to reach the disk.  -1
- * where a sync failed; that there is no space is no failure yet. */
+/* Take a step of space ahead, or make the next segment, while no record waits
+ * for the zeros to reach the disk: one may come, and waits for one step only.  1
+ * where it got something, 0 where there is no space (no failure yet), -1 where a
+ * sync failed. */
 int segment_prepare(struct segment *segment);
 
 /* Cut the file to its records, durably, and close.  0, or -1 with errno. */

@@ -100,8 +100,8 @@ void store_tidy(struct store *store);
 /* Sign the tree as committed, durably; nothing where it is signed already. */
 int store_checkpoint(struct store *store);
 
-/* Get ready for what comes, while nothing is to be done; and whether there is
- * something to get. */
+/* Get ready for what comes, while nothing is to be done, by one step of
+ * segment_prepare; and whether there is something to get. */
 bool store_wants_space(const struct store *store);
 int store_prepare(struct store *store);
 

@@ -395,6 +395,47 @@ segments_are_finished_as_they_fill(void **state)
 	scratch_remove(&scratch);
 }
 
+static off_t
+first_segment_bytes(const struct scratch *scratch)
+{
+	char path[400];
+	struct stat st;
+
+	snprintf(path, sizeof(path),
+	    "%s/records-00000000000000000000.jsonl", scratch->dir);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* Step by step, while nobody asks for anything; a record between two steps
+ * finds its place, and closing gives all of it back. */
+static void
+space_is_taken_while_idle(void **state)
+{
+	const off_t ahead = 3 * 1024 * 1024;
+	struct ledger_receipt receipt;
+	struct scratch_read read;
+	struct scratch scratch;
+	struct ledger *ledger;
+	uint64_t n = 0;
+
+	scratch_init(&scratch, NULL);
+	ledger = must_open(&scratch);
+	assert_true(first_segment_bytes(&scratch) < ahead);
+	for (; n < 100 && first_segment_bytes(&scratch) < ahead; n++) {
+		assert_int_equal(scratch_append(ledger_port(ledger, 0), n, 200,
+		    &receipt), LEDGER_DURABLE);
+		usleep(120 * 1000);
+	}
+	assert_true(n < 100);
+	assert_int_equal(ledger_close(ledger), 0);
+	must_check(&scratch, &read);
+	assert_int_equal(read.count, n + 2);
+	assert_int_equal(read.nuls + read.tail, 0);
+	free(read.lines);
+	scratch_remove(&scratch);
+}
+
 static void
 the_recorders_death_is_noticed(void **state)
 {
@@ -491,6 +532,7 @@ main(void)
 		cmocka_unit_test(receipts_come_back_with_their_tickets),
 		cmocka_unit_test(many_waiters_lose_no_wakeup),
 		cmocka_unit_test(segments_are_finished_as_they_fill),
+		cmocka_unit_test(space_is_taken_while_idle),
 		cmocka_unit_test(the_recorders_death_is_noticed),
 		cmocka_unit_test(signals_of_the_group_do_not_end_it),
 		cmocka_unit_test(wrong_directories_and_keys_are_refused),
