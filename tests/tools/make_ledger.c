@@ -96,7 +96,7 @@ add(struct stream *stream, const char *type, const char *run, const char *body)
 {
 	static char line[RECORD_LINE_MAX + 1];
 	struct record_parts parts = { stream->last, slice(stream->name), slice(type),
-	    slice(run), slice(POLICY), slice(body), stream->seq++, made.time_us += 997 };
+	    slice(run), slice(POLICY), slice(body), stream->seq++, made.time_us += 997, NULL };
 	char name[64];
 	size_t len;
 
