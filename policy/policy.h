@@ -116,7 +116,9 @@ struct policy_input {
 	struct policy_budget {
 		int64_t requests, bytes_out, cost, wall_ms;
 	} budget, limits;
-	struct policy_str delegation;	/* JSON text, or NULL */
+	/* JSON text, or NULL: {"chain": [{"principal", "scopes"}], "scopes", "expires"?}:
+	 * what narrows the run, and the runs that handed it on from the top. */
+	struct policy_str delegation;
 	struct policy_str adapter;	/* who asks: "proxy", "api", "claude", ... */
 };
 

@@ -196,7 +196,8 @@ api_run_named(struct api_call *call)
 	struct run *run = gate_run_by_id(call->api->options.gate,
 	    slice_of(call->param));
 
-	if (run != NULL && (call->operator || run == call->run))
+	if (run != NULL && (call->operator || run == call->run ||
+	    (call->run != NULL && run_below_p(run, call->run))))
 		return run;
 	run_unref(run);
 	api_refuse(call, 404, "run/none", "there is no such run for you",

@@ -2,7 +2,7 @@
 #include "api/impl.h"
 
 const struct api_route api_routes[] = {
-	{ "POST", "/v1/runs", RIGHT_OPERATOR, BODY_JSON, api_run_open },
+	{ "POST", "/v1/runs", RIGHT_RUN_OR_OPERATOR, BODY_JSON, api_run_open },
 	{ "GET", "/v1/runs", RIGHT_OPERATOR, BODY_NONE, api_run_list },
 	{ "GET", "/v1/runs/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_run_look },
 	{ "DELETE", "/v1/runs/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_run_close },

@@ -29,16 +29,64 @@ budget_read(struct api_call *call, json_t *object, struct policy_budget *out)
 	return false;
 }
 
+struct scopes {
+	const char *all[DELEGATION_SCOPES_MAX];
+	size_t n;
+};
+
 static bool
-options_read(struct api_call *call, struct gate_run_options *out)
+scopes_read(struct api_call *call, json_t *list, struct scopes *scopes,
+    struct gate_run_options *out)
 {
-	json_t *agent = NULL, *budget = NULL;
+	json_t *one;
+	size_t i;
+
+	if (list == NULL)
+		return true;
+	json_array_foreach(list, i, one) {
+		if (!json_is_string(one)) {
+			api_refuse(call, 400, "api/member",
+			    "scopes: a member is no string", "see openapi.json");
+			return false;
+		}
+		scopes->all[scopes->n++] = json_string_value(one);
+	}
+	out->scopes = scopes->all;
+	out->n_scopes = scopes->n;
+	return true;
+}
+
+/* A run that calls, or whose token is shown, is the one that the new one is
+ * below: it can name no other. */
+static bool
+parent_set(struct api_call *call, struct gate_run_options *out)
+{
+	out->by_run = !call->operator;
+	out->peer = call->peer;
+	if (call->run == NULL)
+		return true;
+	if (out->parent == NULL)
+		out->parent = run_id(call->run);
+	if (call->operator || strcmp(out->parent, run_id(call->run)) == 0)
+		return true;
+	api_refuse(call, 403, "run/bad-parent",
+	    "a run opens others below itself only", "leave parent out");
+	return false;
+}
+
+static bool
+options_read(struct api_call *call, struct gate_run_options *out,
+    struct scopes *scopes)
+{
+	json_t *agent = NULL, *budget = NULL, *list = NULL;
 	const struct json_in_field fields[] = {
 		{ "principal", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->principal },
 		{ "agent", JSON_IN_OBJECT, false, 0, 0, &agent },
 		{ "pid", JSON_IN_INT, false, 1, INT32_MAX, &out->pid },
 		{ "parent", JSON_IN_STR, false, 1, GATE_ID_MAX - 1, &out->parent },
 		{ "budget", JSON_IN_OBJECT, false, 0, 0, &budget },
+		{ "scopes", JSON_IN_ARRAY, false, 0, DELEGATION_SCOPES_MAX, &list },
+		{ "ttl_s", JSON_IN_INT, false, 1, DELEGATION_TTL_MAX_S, &out->ttl_s },
 	};
 	const struct json_in_field of_agent[] = {
 		{ "name", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->agent_name },
@@ -48,13 +96,15 @@ options_read(struct api_call *call, struct gate_run_options *out)
 
 	*out = (struct gate_run_options){ .pid = -1, .uid = call->peer.uid,
 	    .limits = { -1, -1, -1, -1 } };
-	if (json_in_read(call->json, fields, 5, "", err, sizeof(err)) == -1 ||
+	*scopes = (struct scopes){ .n = 0 };
+	if (json_in_read(call->json, fields, 7, "", err, sizeof(err)) == -1 ||
 	    (agent != NULL && json_in_read(agent, of_agent, 2, "agent", err,
 	    sizeof(err)) == -1)) {
 		api_refuse(call, 400, "api/member", err, "see openapi.json");
 		return false;
 	}
-	return budget_read(call, budget, &out->limits);
+	return budget_read(call, budget, &out->limits) &&
+	    scopes_read(call, list, scopes, out) && parent_set(call, out);
 }
 
 static json_t *
@@ -129,6 +179,24 @@ proxy(const struct api_options *options)
 	    (int)options->proxy_port);
 }
 
+/* What narrows the run, and below which it is. */
+static void
+delegation_set(json_t *json, const struct gate_run_info *info)
+{
+	json_t *scopes;
+
+	if (info->parent[0] != '\0')
+		json_object_set_new(json, "parent", json_string(info->parent));
+	if (!info->narrowed)
+		return;
+	scopes = json_array();
+	for (size_t i = 0; i < info->n_scopes; i++)
+		json_array_append_new(scopes, json_string(info->scopes[i]));
+	json_object_set_new(json, "scopes", scopes);
+	if (info->expires_s >= 0)
+		json_object_set_new(json, "expires", api_time(info->expires_s));
+}
+
 static json_t *
 opened(struct api_call *call, struct run *run, const char *token)
 {
@@ -141,14 +209,19 @@ opened(struct api_call *call, struct run *run, const char *token)
 	run_info(run, &info);
 	gate_run_placeholders(run, rules, placeholder_add, placeholders);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", options->api_port);
-	json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:{s:s, s:s}, s:{s:s, s:s}, s:o, s:o, s:o}",
+	json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:{s:s, s:s}, s:{s:s, s:s}, s:o, s:o}",
 	    "id", info.id, "token", token, "opened", api_time(info.opened_s),
 	    "policy", rules_digest(rules), "proxy", proxy(options), "api",
 	    "url", url, "socket", options->agent_socket, "ca", "cert",
 	    options->ca_cert, "bundle", options->ca_bundle, "placeholders",
-	    placeholders, "scrub", scrub(options->gate), "receipt",
-	    api_receipt(&info.receipt));
+	    placeholders, "receipt", api_receipt(&info.receipt));
 	rules_unref(rules);
+	if (json == NULL)
+		return NULL;
+	/* Not for an agent, who could try out what a secret might be. */
+	if (call->operator)
+		json_object_set_new(json, "scrub", scrub(options->gate));
+	delegation_set(json, &info);
 	return json;
 }
 
@@ -177,9 +250,10 @@ api_run_open(struct api_call *call)
 	struct gate_run_options options;
 	char token[GATE_TOKEN_MAX];
 	struct gate_problem why;
+	struct scopes scopes;
 	struct run *run;
 
-	if (!options_read(call, &options))
+	if (!options_read(call, &options, &scopes))
 		return;
 	run = gate_run_open(call->api->options.gate, call->lane->port, &options,
 	    token, &why);
@@ -241,7 +315,7 @@ described(struct run *run)
 	if (json == NULL)
 		return NULL;
 	text_set(json, "principal", info.principal);
-	text_set(json, "parent", info.parent);
+	delegation_set(json, &info);
 	limit_set(json, "pid", info.pid);
 	return json;
 }
@@ -309,6 +383,7 @@ api_run_close(struct api_call *call)
 	if (run == NULL)
 		return;
 	closer.by = call->operator ? "operator" :
+	    call->run != NULL && run_below_p(run, call->run) ? "parent" :
 	    gate_closer_of(run, &call->peer);
 	if (gate_run_close(call->api->options.gate, call->lane->port, run,
 	    &closer, &summary, &why) == -1)

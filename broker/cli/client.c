@@ -157,16 +157,14 @@ client_reply_release(struct client_reply *reply)
 }
 
 enum client_result
-client_operator(const char *method, const char *path, json_t *body,
-    struct client_reply *reply)
+client_run(const char *socket, const char *token, const char *method,
+    const char *path, json_t *body, struct client_reply *reply)
 {
-	char socket[PATH_MAX];
 	char *text = NULL;
-	struct client_call call = { .socket = socket, .method = method,
-	    .path = path };
+	struct client_call call = { .socket = socket, .token = token,
+	    .method = method, .path = path };
 	enum client_result result;
 
-	cli_home_path("run/operator.sock", socket, sizeof(socket));
 	if (body != NULL && (text = json_dumps(body, JSON_COMPACT)) == NULL) {
 		memset(reply, 0, sizeof(*reply));
 		snprintf(reply->error, sizeof(reply->error), "out of memory");
@@ -177,6 +175,16 @@ client_operator(const char *method, const char *path, json_t *body,
 	result = client_call(&call, reply);
 	free(text);
 	return result;
+}
+
+enum client_result
+client_operator(const char *method, const char *path, json_t *body,
+    struct client_reply *reply)
+{
+	char socket[PATH_MAX];
+
+	cli_home_path("run/operator.sock", socket, sizeof(socket));
+	return client_run(socket, NULL, method, path, body, reply);
 }
 
 const char *

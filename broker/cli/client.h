@@ -40,7 +40,11 @@ enum client_result client_call(const struct client_call *call,
     struct client_reply *reply);
 void client_reply_release(struct client_reply *reply);
 
-/* A call to HOME/run/operator.sock with a JSON body (NULL: none). */
+/* A call with a run's token (NULL: none) and a JSON body (NULL: none). */
+enum client_result client_run(const char *socket, const char *token,
+    const char *method, const char *path, json_t *body,
+    struct client_reply *reply);
+/* The same to HOME/run/operator.sock. */
 enum client_result client_operator(const char *method, const char *path,
     json_t *body, struct client_reply *reply);
 

@@ -31,6 +31,9 @@ const struct opt cmd_run_opts[] = {
 	{ "budget-bytes", 0, "N", false, "at most N bytes of request bodies" },
 	{ "budget-cost", 0, "N", false, "at most N units of the policy's cost" },
 	{ "budget-time", 0, "SECONDS", false, "no request after that time" },
+	{ "scope", 0, "SCOPE", true, "what it may do at most: BINDING, BINDING:METHOD, tool:NAME, a kind of action, or *" },
+	{ "ttl", 0, "SECONDS", false, "nothing is allowed after that time, nor to runs below it" },
+	{ "within", 0, NULL, false, "open it below the run that this command is in, with no more than that one has" },
 	{ "agent", 0, "NAME", false, "what the agent is called in policy and ledger; default: the command" },
 	{ "principal", 0, "NAME", false, "on whose behalf; default: your user name (the ledger keeps a keyed digest)" },
 	{ "keep-env", 0, "NAME", true, "leave this variable although it looks like a credential" },
@@ -52,6 +55,9 @@ const char cmd_run_details[] =
 struct session {
 	const struct opts *opts;
 	json_t *budget;			/* NULL: no limits of this run's own */
+	json_t *scopes;			/* NULL: no narrower than usual */
+	long long ttl_s;		/* 0: no end of its own */
+	const char *socket, *token;	/* of the run that this one is within; NULL: none */
 	struct client_reply run;	/* POST /v1/runs */
 	struct run_env env;
 	struct run_hide_plan *hide;
@@ -91,6 +97,45 @@ budget(struct session *session, json_t **out)
 	return 0;
 }
 
+/* What the run may do, and how long; -1 with a message. */
+static int
+narrow(struct session *session)
+{
+	const char *scope;
+	size_t cursor = 0;
+
+	while ((scope = opt_next(session->opts, "scope", &cursor)) != NULL) {
+		if (session->scopes == NULL)
+			session->scopes = json_array();
+		if (json_array_append_new(session->scopes,
+		    json_string(scope)) == -1) {
+			snprintf(session->err, sizeof(session->err),
+			    "--scope is not UTF-8");
+			return -1;
+		}
+	}
+	if (opt_value(session->opts, "ttl") == NULL)
+		return 0;
+	return opt_number(session->opts, "ttl", 1, 366LL * 86400,
+	    &session->ttl_s, session->err, sizeof(session->err));
+}
+
+/* The run that this process is in, by what that run put into its environment. */
+static int
+within(struct session *session)
+{
+	if (!opt_flag(session->opts, "within"))
+		return 0;
+	session->token = getenv("COUNTERSIGN_TOKEN");
+	session->socket = getenv("COUNTERSIGN_SOCKET");
+	if (session->token != NULL && session->token[0] != '\0' &&
+	    session->socket != NULL && session->socket[0] != '\0')
+		return 0;
+	snprintf(session->err, sizeof(session->err), "--within: this command is "
+	    "in no run (COUNTERSIGN_TOKEN and COUNTERSIGN_SOCKET are not set)");
+	return -1;
+}
+
 static json_t *
 who(struct session *session)
 {
@@ -100,7 +145,7 @@ who(struct session *session)
 	struct passwd *user;
 	json_t *body = json_pack("{s:i}", "pid", (int)getpid());
 
-	if (principal == NULL && (user = getpwuid(getuid())) != NULL)
+	if (principal == NULL && session->token == NULL && (user = getpwuid(getuid())) != NULL)
 		principal = user->pw_name;
 	if (principal != NULL)
 		json_object_set_new(body, "principal", json_string(principal));
@@ -120,7 +165,15 @@ open_run(struct session *session)
 
 	if (session->budget != NULL)
 		json_object_set(body, "budget", session->budget);
-	result = client_operator("POST", "/v1/runs", body, &session->run);
+	if (session->scopes != NULL)
+		json_object_set(body, "scopes", session->scopes);
+	if (session->ttl_s > 0)
+		json_object_set_new(body, "ttl_s",
+		    json_integer(session->ttl_s));
+	result = session->token == NULL ?
+	    client_operator("POST", "/v1/runs", body, &session->run) :
+	    client_run(session->socket, session->token, "POST", "/v1/runs",
+	    body, &session->run);
 	json_decref(body);
 	if (result == CLIENT_OK && session->run.json != NULL)
 		return 0;
@@ -168,15 +221,16 @@ wgetrc(struct session *session)
 	return kept("run/wgetrc", text, (size_t)len, session->wgetrc);
 }
 
+/* Real secrets, or the placeholders of the run around this one, which took the
+ * secrets out. */
 static int
-make_env(struct session *session)
+scrub_env(struct session *session)
 {
-	struct run_env_tools tools = { .self = session->self,
-	    .node_preload = node_preload(session), .wgetrc = wgetrc(session),
-	    .direct_loopback = opt_flag(session->opts, "direct-loopback") };
-
-	run_env_init(&session->env, environ);
-	if (!session->env.failed && run_env_scrub(&session->env,
+	if (session->token != NULL) {
+		run_env_forget(&session->env);
+		return 0;
+	}
+	if (run_env_scrub(&session->env,
 	    json_object_get(session->run.json, "scrub"), session->opts) != 0) {
 		cli_err("the daemon's answer has no usable scrub tags");
 		return -1;
@@ -185,6 +239,21 @@ make_env(struct session *session)
 	    "scrub"), "complete")))
 		cli_err("note: the vault did not give all of its secrets: others "
 		    "than those are not looked for in the environment");
+	return 0;
+}
+
+static int
+make_env(struct session *session)
+{
+	bool inside = session->token != NULL;	/* has files of that run already */
+	struct run_env_tools tools = { .self = session->self,
+	    .node_preload = inside ? NULL : node_preload(session),
+	    .wgetrc = inside ? NULL : wgetrc(session),
+	    .direct_loopback = opt_flag(session->opts, "direct-loopback") };
+
+	run_env_init(&session->env, environ);
+	if (!session->env.failed && scrub_env(session) != 0)
+		return -1;
 	run_env_fill(&session->env, session->run.json, &tools);
 	if (!session->env.failed)
 		return 0;
@@ -218,7 +287,7 @@ plan_hiding(struct session *session)
 	    "socket") };
 	size_t n = 0;
 
-	if (opt_flag(session->opts, "no-hide"))
+	if (opt_flag(session->opts, "no-hide") || session->token != NULL)
 		return 0;
 	masks(session, what.masks);
 	what.files[n++] = client_str(ca, "cert");
@@ -236,22 +305,16 @@ plan_hiding(struct session *session)
 	return -1;
 }
 
+/* What is kept in the home of the operator, who is not inside a run. */
 static int
-prepare(struct session *session)
+prepare_home(struct session *session)
 {
 	char path[PATH_MAX];
-	ssize_t len;
 
 	if (run_bundle_remember(session->run.json) != 0) {
 		cli_err("%s/runs/last: %s", cli_home(), strerror(errno));
 		return -1;
 	}
-	len = readlink("/proc/self/exe", session->self, sizeof(session->self) - 1);
-	if (len <= 0) {
-		cli_err("/proc/self/exe: %s", strerror(errno));
-		return -1;
-	}
-	session->self[len] = '\0';
 	snprintf(session->home, sizeof(session->home), "%s", cli_home());
 	cli_home_path("config.json", path, sizeof(path));
 	if (conf_load(path, &session->conf, session->err,
@@ -259,6 +322,22 @@ prepare(struct session *session)
 		cli_err("%s", session->err);
 		return -1;
 	}
+	return 0;
+}
+
+static int
+prepare(struct session *session)
+{
+	ssize_t len;
+
+	if (session->token == NULL && prepare_home(session) != 0)
+		return -1;
+	len = readlink("/proc/self/exe", session->self, sizeof(session->self) - 1);
+	if (len <= 0) {
+		cli_err("/proc/self/exe: %s", strerror(errno));
+		return -1;
+	}
+	session->self[len] = '\0';
 	if (make_env(session) != 0)
 		return -1;
 	return plan_hiding(session);
@@ -306,7 +385,8 @@ go(struct session *session)
 	struct run_child child = { .argv = session->opts->rest,
 	    .env = session->env.vars, .hide = session->hide };
 	struct run_child_result result;
-	struct run_close end = { .run = session->run.json, .env = &session->env,
+	struct run_close end = { .run = session->run.json,
+	    .socket = session->socket, .env = &session->env,
 	    .child = &result, .hide_wanted = !opt_flag(session->opts, "no-hide"),
 	    .root = geteuid() == 0,
 	    .direct_loopback = opt_flag(session->opts, "direct-loopback"),
@@ -335,7 +415,10 @@ give_up(struct session *session)
 
 	snprintf(path, sizeof(path), "/v1/runs/%.64s",
 	    client_str(session->run.json, "id"));
-	if (client_operator("DELETE", path, NULL, &reply) == CLIENT_OK)
+	if (session->token != NULL)
+		(void)client_run(session->socket, session->token, "DELETE",
+		    path, NULL, &reply);
+	else if (client_operator("DELETE", path, NULL, &reply) == CLIENT_OK)
 		(void)run_bundle_write(session->run.json, false, bundle,
 		    sizeof(bundle));
 	client_reply_release(&reply);
@@ -345,6 +428,7 @@ static void
 finish(struct session *session)
 {
 	json_decref(session->budget);
+	json_decref(session->scopes);
 	run_env_free(&session->env);
 	run_hide_release(session->hide);
 	client_reply_release(&session->run);
@@ -361,17 +445,18 @@ cmd_run(const struct opts *opts)
 	session.opts = opts;
 	if (opts->n_rest == 0)
 		return cli_usage("a COMMAND is wanted: countersign run -- COMMAND");
-	if (budget(&session, &session.budget) != 0)
+	if (budget(&session, &session.budget) != 0 || narrow(&session) != 0 ||
+	    within(&session) != 0)
 		return cli_usage("%s", session.err);
-	if (cli_need_home() != 0)
+	if (session.token == NULL && cli_need_home() != 0)
 		return CLI_NO_RUN;
 	/* This process may use the operators' socket: the command must not be
 	 * able to look into it.  Orphans of the command stay below us, where
 	 * the daemon counts them to the run. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (sodium_init() < 0 || start_daemon(&started, session.err,
-	    sizeof(session.err)) != 0) {
+	if (sodium_init() < 0 || (session.token == NULL &&
+	    start_daemon(&started, session.err, sizeof(session.err)) != 0)) {
 		cli_err("%s", session.err);
 		return CLI_NO_RUN;
 	}

@@ -121,16 +121,20 @@ print_text(const struct run_close *close, const json_t *closed,
 		    reasons->n - RUN_REASONS_SHOWN);
 	print_tunnels(reasons);
 	print_names(close);
-	fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
-	    hidden_text(close), why[0] != '\0' ? " (" : "", why,
-	    why[0] != '\0' ? ")" : "");
+	if (close->socket == NULL)
+		fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
+		    hidden_text(close), why[0] != '\0' ? " (" : "", why,
+		    why[0] != '\0' ? ")" : "");
 	fprintf(stderr, "  covered: " COVERAGE "%s\n",
 	    close->direct_loopback ? "; not loopback (--direct-loopback)" : "");
 	if (close->left_behind > 0)
 		fprintf(stderr, "  %zu process%s of the run still live; what they "
 		    "ask for is refused\n", close->left_behind,
 		    close->left_behind == 1 ? "" : "es");
-	if (bundle == NULL)
+	if (close->socket != NULL)
+		fprintf(stderr, "  within %s: its records are there\n",
+		    cli_clean(client_str(close->run, "parent")));
+	else if (bundle == NULL)
 		fprintf(stderr, "  evidence: %snone%s\n",
 		    cli_colour(stderr, CLI_RED), cli_colour(stderr, CLI_PLAIN));
 	else
@@ -187,7 +191,7 @@ closer_text(const char *by)
 {
 	static const struct { const char *by, *text; } all[] = {
 		{ "run", "a process of the run" }, { "operator", "an operator" },
-		{ "broker", "the daemon" }, { "opener", "the process that opened it" },
+		{ "parent", "the run above it" }, { "broker", "the daemon" }, { "opener", "the process that opened it" },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -231,32 +235,55 @@ closing(const json_t *run, const struct client_reply *reply, bool ok,
 	return closed;
 }
 
+static enum client_result
+close_it(const struct run_close *close, struct client_reply *reply)
+{
+	char path[64 + 16];
+
+	snprintf(path, sizeof(path), "/v1/runs/%.64s", client_str(close->run, "id"));
+	if (close->socket == NULL)
+		return client_operator("DELETE", path, NULL, reply);
+	return client_run(close->socket, client_str(close->run, "token"),
+	    "DELETE", path, NULL, reply);
+}
+
+/* Evidence and why things were refused, as far as the ledger can be read. */
+static int
+evidence(const struct run_close *close, const struct client_reply *reply,
+    char *bundle, size_t cap, struct run_reasons *reasons)
+{
+	if (close->socket != NULL)
+		return 0;
+	if (run_bundle_write(close->run, reply->status == 409, bundle, cap) != 0)
+		return -1;
+	run_reasons_read(reasons, bundle, client_str(close->run, "id"));
+	return 0;
+}
+
 int
 run_close(const struct run_close *close)
 {
 	struct run_reasons reasons = { .n = 0 };
 	struct client_reply reply;
 	enum client_result result;
-	char path[64 + 16], bundle[PATH_MAX];
+	char bundle[PATH_MAX] = "";
 	json_t *closed;
 	int rc;
 
-	snprintf(path, sizeof(path), "/v1/runs/%.64s", client_str(close->run, "id"));
-	result = client_operator("DELETE", path, NULL, &reply);
+	result = close_it(close, &reply);
 	if (result != CLIENT_OK)
 		say_early(result, &reply);
 	/* The ledger's directory is enough, if the run's end is in it. */
-	rc = run_bundle_write(close->run, reply.status == 409, bundle,
-	    sizeof(bundle));
-	if (rc == 0)
-		run_reasons_read(&reasons, bundle, client_str(close->run, "id"));
-	if (reply.status == 409)
+	rc = evidence(close, &reply, bundle, sizeof(bundle), &reasons);
+	if (reply.status == 409 && close->socket == NULL)
 		say_closer(reasons.closed);
 	closed = closing(close->run, &reply, result == CLIENT_OK, &reasons);
 	if (close->json)
-		print_json(close, closed, &reasons, rc == 0 ? bundle : NULL);
+		print_json(close, closed, &reasons,
+		    bundle[0] != '\0' && rc == 0 ? bundle : NULL);
 	else if (!close->quiet)
-		print_text(close, closed, &reasons, rc == 0 ? bundle : NULL);
+		print_text(close, closed, &reasons,
+		    bundle[0] != '\0' && rc == 0 ? bundle : NULL);
 	json_decref(closed);
 	run_reasons_release(&reasons);
 	client_reply_release(&reply);

@@ -10,6 +10,8 @@
 
 struct run_close {
 	const json_t *run;		/* reply of POST /v1/runs */
+	const char *socket;		/* of a run within another: it is closed there, by its own
+					 * token, and its evidence is that one's; NULL: by the operator */
 	const struct run_env *env;
 	const struct run_child_result *child;
 	bool hide_wanted, root, direct_loopback;

@@ -125,6 +125,22 @@ placeholders(struct run_env *env, const json_t *list)
 	free(text);
 }
 
+void
+run_env_forget(struct run_env *env)
+{
+	const char *text = run_env_get(env, "COUNTERSIGN_BINDINGS");
+	json_t *list = text == NULL ? NULL : json_loads(text,
+	    JSON_REJECT_DUPLICATES, NULL);
+	json_t *one, *name;
+	size_t i, k;
+
+	json_array_foreach(list, i, one)
+		json_array_foreach(json_object_get(one, "env"), k, name)
+			if (json_is_string(name))
+				run_env_unset(env, json_string_value(name));
+	json_decref(list);
+}
+
 /* Both spellings: curl reads http_proxy only in lower case, others only the
  * upper one.  NO_PROXY is emptied: what it names would bypass the broker. */
 static void

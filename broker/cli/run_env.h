@@ -31,6 +31,9 @@ void run_env_unset(struct run_env *env, const char *name);
 void run_env_set(struct run_env *env, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Remove the placeholders of the run that this process is in. */
+void run_env_forget(struct run_env *env);
+
 /*
  * Remove variables that hold a secret: those whose value, or a part of it,
  * has a tag of scrub ({"key","tags","lengths"} of POST /v1/runs) at any place, those that have the

@@ -2,6 +2,7 @@
 #include "gate/admin.h"
 
 #include "gate/budget.h"
+#include "gate/delegation.h"
 #include "gate/input.h"
 #include "gate/words.h"
 
@@ -103,12 +104,19 @@ judge(struct gate *gate, struct gate_thread *thread, struct run *run,
 		deny(out, "credential/raw-secret",
 		    "the action holds a real secret, which no agent should have");
 		out->record.status = 403;	/* the input must not be recorded */
+	} else if (delegation_over(run)) {
+		deny(out, "delegation/expired",
+		    "the time for which the run was opened is over");
 	} else if (!budget_wall_ok(run, pack)) {
 		deny(out, "budget/wall", "the run's time is over");
 	} else {
 		gate_judge(thread, rules, input, &out->policy);
 		out->verdict = out->policy.verdict;
-		if (out->verdict == POLICY_ALLOW && out->policy.cost > 0 &&
+		if (out->verdict != POLICY_DENY &&
+		    !delegation_covers(run, input))
+			deny(out, "delegation/scope",
+			    "the run was opened for less than this");
+		else if (out->verdict == POLICY_ALLOW && out->policy.cost > 0 &&
 		    !budget_spend(run, pack, BUDGET_COST, out->policy.cost))
 			deny(out, "budget/cost",
 			    "the action costs more than the run has left");

@@ -64,10 +64,23 @@ struct gate_run_options {
 	int64_t uid;			/* who opens it; -1: not known */
 	const char *parent;		/* id of an open run that this one narrows; NULL */
 	struct policy_budget limits;	/* -1: no limit of its own */
+	/* What it may do at most, and for how long (delegation.h).  scopes NULL:
+	 * what the parent may; ttl_s 0: as long as the parent. */
+	const char *const *scopes;
+	size_t n_scopes;
+	int64_t ttl_s;
+	bool by_run;			/* asked by a process of the parent itself */
+	struct peer peer;		/* who asks, for the record of a refusal */
 };
 
+#define DELEGATION_SCOPES_MAX 32	/* of one run */
+#define DELEGATION_SCOPE_MAX 127	/* bytes of one */
+#define DELEGATION_TTL_MAX_S (366 * 86400)
+#define RUN_BELOW_MAX 64	/* open runs below one that has no parent */
+
 /* Open a run: a `run` record, then its token.  The token is written once here
- * and kept only as a keyed digest; the caller wipes it.  NULL with a problem. */
+ * and kept only as a keyed digest; the caller wipes it.  NULL with a problem,
+ * which is a `refusal` of the parent where there is one. */
 struct run *gate_run_open(struct gate *gate, struct ledger_port *port,
     const struct gate_run_options *options, char token[GATE_TOKEN_MAX],
     struct gate_problem *why);
@@ -82,7 +95,8 @@ struct gate_run_summary {
 /* Who closes a run, for its record. */
 struct gate_closer {
 	const char *by;			/* "opener" (the process it was opened with), "run" (another
-					 * one of the run, or its token), "operator", "broker" */
+					 * one of the run, or its token), "parent" (a run above, likewise),
+					 * "operator", "broker" */
 	const char *reason;		/* a few words where nobody asked for it; NULL */
 	struct peer peer;		/* of who asked; -1 where unknown */
 };
@@ -118,7 +132,13 @@ struct gate_run_info {
 	struct policy_budget used, limits;
 	uint64_t allowed, refused, failed, redacted;
 	struct ledger_receipt receipt;	/* of its `run` record */
+	bool narrowed;			/* the rest counts: */
+	size_t n_scopes;
+	char scopes[DELEGATION_SCOPES_MAX][DELEGATION_SCOPE_MAX + 1];
+	int64_t expires_s;		/* Unix; -1: with the run above */
 };
+/* Is run below above, however deep? */
+bool run_below_p(const struct run *run, const struct run *above);
 void run_info(struct run *run, struct gate_run_info *out);
 
 /* Runs, newest last; each is valid during the call. */

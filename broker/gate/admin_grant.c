@@ -2,6 +2,7 @@
 #include "gate/admin.h"
 
 #include "gate/budget.h"
+#include "gate/delegation.h"
 #include "gate/grant.h"
 #include "gate/input.h"
 #include "gate/words.h"
@@ -97,6 +98,10 @@ peer_step(struct wish *wish)
 		return no(wish, 403, "run/foreign-process",
 		    "the caller is a process outside the run",
 		    "ask from within the run");
+	if (delegation_over(wish->run))
+		return no(wish, 403, "delegation/expired",
+		    "the time for which the run was opened is over",
+		    "have the run above open another");
 	if (!budget_wall_ok(wish->run, pack) ||
 	    !budget_fits(wish->run, pack, BUDGET_REQUESTS, 1))
 		return no(wish, 429, "budget/requests",
@@ -119,6 +124,11 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 	wish->input.action.name = input_text(wish->name);
 	gate_judge(wish->thread, wish->rules, &wish->input, decision);
 	wish->judged = true;
+	if (decision->verdict == POLICY_ALLOW &&
+	    !delegation_covers(wish->run, &wish->input))
+		return no(wish, 403, "delegation/scope",
+		    "the run was opened for less than this",
+		    "ask the run above, or have it open one with more scopes");
 	if (decision->verdict == POLICY_ALLOW)
 		return 0;
 	wish->verdict = decision->verdict == POLICY_ASK ? "ask" : "deny";

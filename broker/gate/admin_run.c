@@ -1,6 +1,7 @@
 /* Opening and closing runs. */
 #include "gate/admin.h"
 
+#include "gate/delegation.h"
 #include "gate/process.h"
 #include "gate/run.h"
 #include "gate/words.h"
@@ -33,6 +34,21 @@ limits_out(struct json_out *out, const struct policy_budget *limits)
 }
 
 static void
+delegation_out(struct json_out *out, const struct delegation *delegation)
+{
+	if (delegation == NULL)
+		return;
+	json_out_object(out, "delegation");
+	json_out_array(out, "scopes");
+	for (size_t i = 0; i < delegation->n_scopes; i++)
+		json_out_str(out, NULL, delegation->scopes[i]);
+	json_out_array_end(out);
+	if (delegation->expires_s >= 0)
+		json_out_int(out, "expires_s", delegation->expires_s);
+	json_out_object_end(out);
+}
+
+static void
 text_out(struct json_out *out, const char *key, const char *text)
 {
 	if (text[0] != '\0')
@@ -60,6 +76,7 @@ open_body(const struct run *run, char *buf, size_t cap)
 	if (run->root.pid > 0)
 		json_out_int(&out, "pid", run->root.pid);
 	limits_out(&out, &run->limits);
+	delegation_out(&out, run->delegation);
 	json_out_uint(&out, "placeholders", run->n_allowances);
 	json_out_object_end(&out);
 	return json_out_end(&out);
@@ -97,15 +114,53 @@ parent_find(struct gate *gate, const char *id, bool *fine,
 	return parent;
 }
 
+static const struct run *
+top_of(const struct run *run)
+{
+	while (run->parent != NULL)
+		run = run->parent;
+	return run;
+}
+
+/* One agent must not take the places of all. */
+static bool
+room_below_locked(const struct gate *gate, const struct run *run)
+{
+	const struct run *top = top_of(run), *at;
+	size_t n = 0;
+
+	for (at = gate->first_run; at != NULL && run != top; at = at->next)
+		n += at != top && run_open_p(at) && top_of(at) == top;
+	return n < RUN_BELOW_MAX;
+}
+
+/* Looked at before anything is written; enter() decides. */
+static bool
+room_below(struct gate *gate, const struct run *run, struct gate_problem *why)
+{
+	bool room;
+
+	pthread_rwlock_rdlock(&gate->lock);
+	room = room_below_locked(gate, run);
+	pthread_rwlock_unlock(&gate->lock);
+	if (!room)
+		gate_problem_set(why, 429, "run/too-many-below",
+		    "too many runs are open below the one at the top",
+		    "close some of them");
+	return room;
+}
+
 static bool
 enter(struct gate *gate, struct run *run, struct gate_problem *why)
 {
 	bool fine;
 
 	pthread_rwlock_wrlock(&gate->lock);
-	fine = gate->n_open < RUNS_OPEN_MAX &&
+	fine = gate->n_open < RUNS_OPEN_MAX && room_below_locked(gate, run) &&
 	    (run->parent == NULL || run_open_p(run->parent)) &&
 	    run_enter_locked(gate, run);
+	if (fine)
+		run_below_add(run);
 	run_forget_locked(gate);
 	pthread_rwlock_unlock(&gate->lock);
 	if (!fine)
@@ -127,6 +182,81 @@ root_ok(const struct gate_run_options *options, const struct run *run,
 	return false;
 }
 
+/* Whatever an agent asks with may come to stand in the ledger. */
+static bool
+texts_ok(struct gate *gate, const struct gate_run_options *options,
+    struct gate_problem *why)
+{
+	const struct sieve *sieve = secrets_hold(&gate->secrets);
+	bool found = sieve_finds(sieve, slice_of(options->agent_name)) ||
+	    sieve_finds(sieve, slice_of(options->agent_version));
+
+	for (size_t i = 0; options->scopes != NULL && i < options->n_scopes &&
+	    !found; i++)
+		found = sieve_finds(sieve, slice_of(options->scopes[i])) ||
+		    strstr(options->scopes[i], TOKEN_RUN) != NULL ||
+		    strstr(options->scopes[i], TOKEN_GRANT) != NULL;
+	secrets_let_go(&gate->secrets);
+	if (found)
+		gate_problem_set(why, 403, "credential/raw-secret",
+		    "a name or scope holds a real secret or a token",
+		    "rotate the secret, since it is out");
+	return !found;
+}
+
+/* What a run may ask for another: in processes of its own, for the same person. */
+static bool
+asker_ok(const struct gate_run_options *options, struct run *parent,
+    struct gate_problem *why)
+{
+	struct peer root = { options->uid, options->pid, 0 };
+
+	if (parent == NULL || !options->by_run)
+		return true;
+	if (options->principal != NULL &&
+	    strcmp(options->principal, parent->principal) != 0) {
+		gate_problem_set(why, 403, "delegation/principal",
+		    "a run acts for the person whom it was opened for",
+		    "name no principal");
+		return false;
+	}
+	if (delegation_over(parent)) {
+		gate_problem_set(why, 403, "delegation/expired",
+		    "the time for which the run was opened is over",
+		    "have the run above open another");
+		return false;
+	}
+	if (options->pid > 0 && !gate_run_admits(parent, &root)) {
+		gate_problem_set(why, 403, "run/foreign-process",
+		    "the process is not one of the run's own",
+		    "name one below the run's");
+		return false;
+	}
+	return true;
+}
+
+/* The parent is told by whom it was tried; its problem stays unless the ledger
+ * fails. */
+static void
+record_refusal(struct gate *gate, struct ledger_port *port,
+    const struct rules *rules, struct run *parent,
+    const struct gate_run_options *options, struct gate_problem *why)
+{
+	struct words_decision what = { .decision = "deny", .rule = why->rule,
+	    .reason = why->detail, .remedy = why->remedy,
+	    .status = why->status, .kind = "run", .route = "api",
+	    .parent = &parent->receipt, .peer = &options->peer };
+	struct ledger_receipt receipt;
+	struct gate_problem failure;
+	char body[4096];
+
+	atomic_fetch_add(&parent->refused, 1);
+	if (gate_append(port, "refusal", parent->id, rules->digest, body,
+	    words_decision(NULL, parent, &what, body, sizeof(body)), false,
+	    &receipt, &failure) == -1)
+		*why = failure;
+}
+
 struct run *
 gate_run_open(struct gate *gate, struct ledger_port *port,
     const struct gate_run_options *options, char token[GATE_TOKEN_MAX],
@@ -134,27 +264,29 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 {
 	struct rules *rules = gate_rules(gate);
 	struct run *parent, *run = NULL;
-	char body[4096];
+	char body[GATE_RECORD_MAX];
 	bool fine;
 
 	token[0] = '\0';
 	parent = parent_find(gate, options->parent, &fine, why);
 	if (!fine)
 		goto out;
-	keyed_mint(TOKEN_RUN, 32, token, GATE_TOKEN_MAX);
-	run = run_new(gate, rules, options, parent, token);
-	if (run == NULL) {
-		gate_problem_set(why, 503, "gate/memory", "out of memory",
-		    "close runs that are over");
+	if (!texts_ok(gate, options, why) || !asker_ok(options, parent, why))
 		goto fail;
-	}
-	if (!root_ok(options, run, why) || gate_append(port, "run", run->id,
+	keyed_mint(TOKEN_RUN, 32, token, GATE_TOKEN_MAX);
+	run = run_new(gate, rules, options, parent, token, why);
+	if (run == NULL)
+		goto fail;
+	if (!root_ok(options, run, why) || !room_below(gate, run, why) ||
+	    gate_append(port, "run", run->id,
 	    rules->digest, body, open_body(run, body, sizeof(body)), false,
 	    &run->receipt, why) == -1 || !enter(gate, run, why))
 		goto fail;
 	atomic_fetch_add(&gate->runs_opened, 1);
 	goto out;
 fail:
+	if (parent != NULL)
+		record_refusal(gate, port, rules, parent, options, why);
 	sodium_memzero(token, GATE_TOKEN_MAX);
 	run_unref(run);
 	run = NULL;
@@ -182,6 +314,8 @@ shut(struct gate *gate, struct run *run)
 			atomic_store(&grant->revoked, true);
 	}
 	pthread_rwlock_unlock(&gate->lock);
+	if (was_open)
+		run_below_remove(run);
 	return was_open;
 }
 

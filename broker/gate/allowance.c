@@ -1,4 +1,5 @@
 /* What one run may do with each binding: its placeholder, and what was used. */
+#include "gate/delegation.h"
 #include "gate/placeholder.h"
 #include "gate/run.h"
 #include "plane/redact.h"
@@ -57,10 +58,15 @@ run_allowances_make(struct gate *gate, struct rules *rules, struct run *run)
 	run->allowances = calloc(n + 1, sizeof(*run->allowances));
 	if (run->allowances == NULL || needles == NULL)
 		goto out;
-	for (size_t i = 0; i < n; i++)
-		if (allowance_make(gate, rules, run,
-		    bindings_at(rules->bindings, i)) == -1)
+	for (size_t i = 0; i < n; i++) {
+		const struct binding *binding = bindings_at(rules->bindings, i);
+
+		if (run->delegation != NULL &&
+		    !delegation_touches(run->delegation, binding->id))
+			continue;
+		if (allowance_make(gate, rules, run, binding) == -1)
 			goto out;
+	}
 	qsort(run->allowances, run->n_allowances, sizeof(*run->allowances),
 	    by_binding);
 	for (size_t i = 0; i < run->n_allowances; i++)
@@ -108,4 +114,33 @@ run_allowance(struct run *run, const char *binding)
 			high = mid;
 	}
 	return late_allowance(run, binding);
+}
+
+bool
+allowance_spend(struct run *run, const char *binding, int64_t max)
+{
+	struct allowance *allowance;
+	struct run *at, *undo;
+
+	for (at = run; at != NULL; at = at->parent) {
+		allowance = run_allowance(at, binding);
+		if (allowance == NULL)
+			break;
+		if (atomic_fetch_add(&allowance->requests, 1) >= max) {
+			atomic_fetch_sub(&allowance->requests, 1);
+			break;
+		}
+	}
+	if (at == NULL)
+		return true;
+	for (undo = run; undo != at; undo = undo->parent)
+		atomic_fetch_sub(&run_allowance(undo, binding)->requests, 1);
+	return false;
+}
+
+void
+allowance_return(struct run *run, const char *binding)
+{
+	for (; run != NULL; run = run->parent)
+		atomic_fetch_sub(&run_allowance(run, binding)->requests, 1);
 }

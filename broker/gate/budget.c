@@ -1,5 +1,7 @@
 #include "gate/budget.h"
 
+#include "gate/delegation.h"
+
 static int64_t
 narrower(int64_t a, int64_t b)
 {
@@ -108,7 +110,7 @@ wall_ms(const struct run *run)
 int64_t
 budget_wall_left_ms(const struct run *run, const struct policy_budget *pack)
 {
-	int64_t left = INT64_MAX, max;
+	int64_t left = delegation_left_ms(run), max;
 
 	for (; run != NULL; run = run->parent) {
 		max = narrower(run->limits.wall_ms, pack->wall_ms);

@@ -19,7 +19,8 @@ void budget_return(struct run *run, enum budget_kind kind, int64_t n);
 bool budget_fits(struct run *run, const struct policy_budget *pack,
     enum budget_kind kind, int64_t n);
 
-/* Is there time left?  How much: below 0 none, INT64_MAX where there is no limit. */
+/* Is there time left, of the delegation too?  How much: below 0 none, INT64_MAX where
+ * there is no limit. */
 int64_t budget_wall_left_ms(const struct run *run,
     const struct policy_budget *pack);
 bool budget_wall_ok(const struct run *run, const struct policy_budget *pack);

@@ -2,6 +2,7 @@
 
 #include "gate/budget.h"
 #include "gate/carried.h"
+#include "gate/delegation.h"
 #include "gate/impl.h"
 #include "gate/input.h"
 #include "gate/words.h"
@@ -20,10 +21,10 @@ struct passage {
 	struct gate_verdict *out;
 	struct carried carried;
 	struct grant *grant;		/* of carried; not counted again */
-	struct allowance *allowance;	/* of run and binding, where it is limited */
 	struct policy_input input;
 	const struct policy_decision *judged;	/* by the engine; NULL: not asked */
-	bool have_input, counted;	/* counted: a request is booked */
+	bool have_input, counted;	/* counted: a request is booked, */
+	bool counted_binding;		/* and one to the binding, which is limited */
 	int64_t cost;			/* booked */
 	const char *decision;		/* for the record: "allow", "deny", "ask" */
 };
@@ -62,6 +63,10 @@ run_step(struct passage *p)
 		return refuse(p, 403, "run/foreign-process",
 		    "the run's token came from a process outside the run",
 		    "use it in the run's own processes only");
+	if (delegation_over(p->run))
+		return refuse(p, 403, "delegation/expired",
+		    "the time for which the run was opened is over",
+		    "have the run above open another");
 	return true;
 }
 
@@ -165,10 +170,9 @@ budget_step(struct passage *p)
 	p->counted = true;
 	if (binding == NULL || binding->max_requests < 0)
 		return true;
-	p->allowance = run_allowance(p->run, binding->id);
-	if (p->allowance == NULL ||
-	    atomic_fetch_add(&p->allowance->requests, 1) >=
-	    binding->max_requests)
+	p->counted_binding = allowance_spend(p->run, binding->id,
+	    binding->max_requests);
+	if (!p->counted_binding)
 		return over_budget(p, "budget/binding-requests",
 		    "the run has used all its requests to this binding");
 	return true;
@@ -202,6 +206,10 @@ policy_step(struct passage *p)
 		return refuse(p, 403, decision->rule[0] != '\0' ?
 		    decision->rule : "policy/deny", decision->reason,
 		    "see `countersign policy eval --trace`, or `countersign bind` for what a binding allows");
+	if (!delegation_covers(p->run, &p->input))
+		return refuse(p, 403, "delegation/scope",
+		    "the run was opened for less than this",
+		    "ask the run above, or have it open one with more scopes");
 	out->max_bytes = decision->max_bytes;
 	if (out->max_bytes >= 0 && p->request->body_len > out->max_bytes)
 		return refuse(p, 413, "policy/max-bytes",
@@ -326,8 +334,8 @@ give_back(struct passage *p)
 		budget_return(p->run, BUDGET_REQUESTS, 1);
 	if (p->cost > 0)
 		budget_return(p->run, BUDGET_COST, p->cost);
-	if (p->allowance != NULL)
-		atomic_fetch_sub(&p->allowance->requests, 1);
+	if (p->counted_binding)
+		allowance_return(p->run, p->carried.binding->id);
 }
 
 static void

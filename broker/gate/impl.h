@@ -111,6 +111,7 @@ struct run {
 	int64_t uids[2];		/* whose processes may speak for it; -1: anybody's */
 	int64_t opened_ns, opened_boot_ns;
 	struct policy_budget limits;	/* narrowed by the parents' */
+	struct delegation *delegation;	/* NULL: nothing narrows it */
 	_Atomic int64_t used_requests, used_bytes_out, used_cost;
 	_Atomic uint64_t allowed, refused, failed, redacted, in_flight;
 	atomic_bool open;
@@ -124,6 +125,8 @@ struct run {
 	struct allowance *late;
 	struct process_id peers[RUN_PEERS_KEPT];	/* known to belong here */
 	unsigned next_peer;
+	struct process_id below[RUN_BELOW_MAX];	/* roots of open runs below */
+	unsigned n_below;
 
 	struct grant *grants;
 	size_t n_grants;
@@ -181,6 +184,10 @@ int64_t clock_boot_ns(void);	/* counts on while the machine sleeps */
 void run_drop_locked(struct gate *gate, struct run *run);
 
 struct allowance *run_allowance(struct run *run, const char *binding);
+/* Take one of max requests to that binding, also from the runs above: all or
+ * none.  And give it back. */
+bool allowance_spend(struct run *run, const char *binding, int64_t max);
+void allowance_return(struct run *run, const char *binding);
 
 /* Placeholder or grant with that text: its run referenced, a grant too. */
 struct credential *gate_credential(struct gate *gate, struct slice text);

@@ -1,6 +1,7 @@
 #include "gate/input.h"
 
 #include "gate/budget.h"
+#include "gate/delegation.h"
 
 struct policy_str
 input_text(const char *text)
@@ -37,6 +38,9 @@ input_run(struct policy_input *out, struct run *run)
 	out->agent.version = input_text(run->agent_version);
 	budget_used(run, &out->budget);
 	out->limits = run->limits;
+	if (run->delegation != NULL)
+		out->delegation = (struct policy_str){ run->delegation->json,
+		    run->delegation->json_len };
 }
 
 void

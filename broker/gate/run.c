@@ -1,5 +1,6 @@
 #include "gate/impl.h"
 
+#include "gate/delegation.h"
 #include "gate/process.h"
 #include "gate/run.h"
 
@@ -59,6 +60,7 @@ run_free(struct run *run)
 		grant_unref(grant);
 	}
 	sieve_free(run->sieve);
+	delegation_free(run->delegation);
 	pthread_mutex_destroy(&run->lock);
 	run_unref(run->parent);
 	free(run);
@@ -115,7 +117,8 @@ uid_admitted(const struct run *run, int64_t uid)
 }
 
 /* A process that once belonged here still does when its parent has ended; one
- * that cannot be looked at is refused, since it is gone or hides. */
+ * that cannot be looked at is refused, since it is gone or hides.  A run without
+ * processes of its own lives in those of the run above. */
 bool
 gate_run_admits(struct run *run, const struct peer *peer)
 {
@@ -124,8 +127,13 @@ gate_run_admits(struct run *run, const struct peer *peer)
 
 	if (!uid_admitted(run, peer->uid))
 		return false;
-	if (run->root.pid <= 0 || peer->pid <= 0)
+	if (peer->pid <= 0)
 		return true;	/* nothing to compare: the token alone decides */
+	if (run_below_has(run, peer->pid))
+		return false;
+	if (run->root.pid <= 0)
+		return run->parent == NULL ||
+		    gate_run_admits(run->parent, peer);
 	if (id.start_time == 0) {
 		if (!process_look(peer->pid, &process))
 			return false;
@@ -151,7 +159,10 @@ static void
 identity_set(struct gate *gate, struct run *run,
     const struct gate_run_options *options, const char *token)
 {
-	text_set(run->principal, options->principal);
+	const char *above = run->parent != NULL ? run->parent->principal : NULL;
+
+	text_set(run->principal, options->principal != NULL ?
+	    options->principal : above);
 	text_set(run->agent_name, options->agent_name);
 	text_set(run->agent_version, options->agent_version);
 	if (run->principal[0] != '\0')
@@ -162,13 +173,10 @@ identity_set(struct gate *gate, struct run *run,
 	keyed_digest(gate->keyed->token, slice_of(token), run->by_token.key);
 }
 
-struct run *
-run_new(struct gate *gate, struct rules *rules,
-    const struct gate_run_options *options, struct run *parent,
-    const char *token)
+static struct run *
+run_alloc(struct run *parent)
 {
 	struct run *run = calloc(1, sizeof(*run));
-	struct process root;
 
 	if (run == NULL)
 		return NULL;
@@ -179,6 +187,21 @@ run_new(struct gate *gate, struct rules *rules,
 	atomic_init(&run->refs, 1);
 	run->parent = run_ref(parent);
 	run->root.pid = -1;
+	return run;
+}
+
+struct run *
+run_new(struct gate *gate, struct rules *rules,
+    const struct gate_run_options *options, struct run *parent,
+    const char *token, struct gate_problem *why)
+{
+	struct run *run = run_alloc(parent);
+	struct process root;
+
+	gate_problem_set(why, 503, "gate/memory", "out of memory",
+	    "close runs that are over");
+	if (run == NULL)
+		return NULL;
 	identity_set(gate, run, options, token);
 	run->uids[0] = run->uids[1] = options->uid;
 	if (options->pid > 0 && process_look(options->pid, &root)) {
@@ -189,7 +212,8 @@ run_new(struct gate *gate, struct rules *rules,
 	run->opened_boot_ns = clock_boot_ns();
 	run->limits = parent == NULL ? options->limits :
 	    budget_narrow(&options->limits, &parent->limits);
-	if (run_allowances_make(gate, rules, run) == -1) {
+	if (delegation_make(parent, options, &run->delegation, why) == -1 ||
+	    run_allowances_make(gate, rules, run) == -1) {
 		run_unref(run);
 		return NULL;
 	}
@@ -376,6 +400,14 @@ run_info(struct run *run, struct gate_run_info *out)
 	out->failed = atomic_load(&run->failed);
 	out->redacted = atomic_load(&run->redacted);
 	out->receipt = run->receipt;
+	out->expires_s = -1;
+	if (run->delegation == NULL)
+		return;
+	out->narrowed = true;
+	out->expires_s = run->delegation->expires_s;
+	out->n_scopes = run->delegation->n_scopes;
+	memcpy(out->scopes, run->delegation->scopes,
+	    out->n_scopes * sizeof(out->scopes[0]));
 }
 
 void

@@ -9,14 +9,21 @@
 int run_allowances_make(struct gate *gate, struct rules *rules,
     struct run *run);
 
-/* Not open and in no table yet; NULL where out of memory. */
+/* Not open and in no table yet; NULL with a problem. */
 struct run *run_new(struct gate *gate, struct rules *rules,
     const struct gate_run_options *options, struct run *parent,
-    const char *token);
+    const char *token, struct gate_problem *why);
 
 /* The caller holds gate->lock for writing.  Into the tables, open; the tables
  * take a reference of their own. */
 bool run_enter_locked(struct gate *gate, struct run *run);
+
+/* It is open below its parents, in processes of its own; or not any more. */
+void run_below_add(struct run *run);
+void run_below_remove(struct run *run);
+/* Is the process in one of them, and so none of this run's any more?  Whoever finds a
+ * wider token there must not use it. */
+bool run_below_has(struct run *run, int64_t pid);
 
 /* Drop the oldest closed runs above the number that is kept. */
 void run_forget_locked(struct gate *gate);
