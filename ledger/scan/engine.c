@@ -20,7 +20,7 @@
 /* What compressed data and archives begin with (packed.h looks closer). */
 static const char *const magic[] = { "\\x1f\\x8b\\x08", "\\x28\\xb5\\x2f\\xfd",
 	"PK\\x03\\x04", "BZh[1-9]1AY&SY", "\\xfd7zXZ\\x00", "7z\\xbc\\xaf\\x27\\x1c",
-	"Rar!\\x1a\\x07", "data:" };
+	"Rar!\\x1a\\x07", "data: ?[\\[{\"]" };
 static const unsigned magic_len[] = { 3, 4, 4, 10, 6, 6, 6, 0 };
 #define MAGICS (sizeof(magic) / sizeof(magic[0]))
 

@@ -10,6 +10,8 @@
 #include "ledger/scan/scan.h"
 
 #define NEEDLES_MAX 8192
+#define QUADS 65536
+#define STRIDE 4	/* a secret holds the four bytes at one of so many places in a row */
 #define LEAVES_DEPTH 16	/* of a secret that is JSON */
 
 /* One form of one known secret. */
@@ -25,9 +27,10 @@ struct scan_needles {
 	size_t count;
 	char **names;		/* of each secret */
 	unsigned secrets, short_secrets;
-	bool sorted;
+	bool sorted, bytes;
 	uint64_t pair[65536 / 64];
 	size_t first[65536];
+	uint64_t quad[QUADS / 64];	/* hashes of four bytes, see scan_needles_run */
 };
 
 struct scan_needles *
@@ -77,6 +80,7 @@ add(struct scan_needles *needles, const char *name, const char *form,
     const char *bytes, size_t len)
 {
 	struct needle *needle;
+	size_t i;
 
 	if (len < SCAN_SECRET_MIN || known_already(needles, bytes, len))
 		return 0;
@@ -89,6 +93,8 @@ add(struct scan_needles *needles, const char *name, const char *form,
 	needle->len = len;
 	needle->form = form;
 	needle->name = name;
+	for (i = 0; i < len; i++)
+		needles->bytes |= (uint8_t)bytes[i] >= 0x80;
 	needles->count++;
 	return 0;
 }
@@ -304,6 +310,27 @@ by_pair(const void *a, const void *b)
 	return (int)pair_of(x->bytes) - (int)pair_of(y->bytes);
 }
 
+static uint32_t
+quad_of(const void *bytes)
+{
+	uint32_t quad;
+
+	memcpy(&quad, bytes, sizeof(quad));
+	return quad * UINT32_C(0x9e3779b1) >> 16;
+}
+
+static void
+add_quads(struct scan_needles *needles, const struct needle *needle)
+{
+	uint32_t hash;
+	unsigned i;
+
+	for (i = 0; i < STRIDE; i++) {
+		hash = quad_of(needle->bytes + i);
+		needles->quad[hash / 64] |= UINT64_C(1) << hash % 64;
+	}
+}
+
 static void
 seal(struct scan_needles *needles)
 {
@@ -315,7 +342,9 @@ seal(struct scan_needles *needles)
 	if (needles->count > 1)
 		qsort(needles->needle, needles->count, sizeof(*needles->needle), by_pair);
 	memset(needles->pair, 0, sizeof(needles->pair));
+	memset(needles->quad, 0, sizeof(needles->quad));
 	for (i = needles->count; i-- > 0;) {
+		add_quads(needles, &needles->needle[i]);
 		pair = pair_of(needles->needle[i].bytes);
 		needles->pair[pair / 64] |= UINT64_C(1) << pair % 64;
 		needles->first[pair] = i;
@@ -355,26 +384,42 @@ standing(const struct scan_needles *needles, unsigned pair, const uint8_t *p,
 	return best;
 }
 
+bool
+scan_needles_bytes(const struct scan_needles *needles)
+{
+	return needles->bytes;
+}
+
+/*
+ * Every needle holds, within its first seven bytes, the four at a place that is
+ * divisible by STRIDE, however it lies: only these are looked up, and where one
+ * is known, the STRIDE starts that it may belong to.
+ */
 void
 scan_needles_run(struct scan_needles *needles, const uint8_t *text,
     size_t len, void (*found)(void *context, size_t at, size_t len,
     const char *name, const char *form), void *context)
 {
 	const struct needle *needle;
+	size_t at, start, floor = 0;
 	unsigned pair;
-	size_t i;
+	uint32_t hash;
 
+	_Static_assert(SCAN_SECRET_MIN >= 2 * STRIDE - 1, "four bytes at any place");
 	seal(needles);
-	if (needles->count == 0)
-		return;
-	for (i = 0; i + 1 < len; i++) {
-		pair = (unsigned)text[i] << 8 | text[i + 1];
-		if ((needles->pair[pair / 64] >> pair % 64 & 1) == 0)
+	for (at = 0; needles->count > 0 && at + STRIDE <= len; at += STRIDE) {
+		hash = quad_of(text + at);
+		if ((needles->quad[hash / 64] >> hash % 64 & 1) == 0)
 			continue;
-		needle = standing(needles, pair, text + i, len - i);
-		if (needle == NULL)
-			continue;
-		found(context, i, needle->len, needle->name, needle->form);
-		i += needle->len - 1;
+		for (start = at < STRIDE ? 0 : at - STRIDE + 1; start <= at; start++) {
+			pair = (unsigned)text[start] << 8 | text[start + 1];
+			if (start < floor || (needles->pair[pair / 64] >> pair % 64 & 1) == 0)
+				continue;
+			needle = standing(needles, pair, text + start, len - start);
+			if (needle == NULL)
+				continue;
+			found(context, start, needle->len, needle->name, needle->form);
+			floor = start + needle->len;
+		}
 	}
 }

@@ -1,160 +1,167 @@
-/* Views of hexadecimal, base64 and base32: runs of the alphabet that are long
- * enough, decoded from every phase, since a run may be glued to other text. */
-#include <ctype.h>
+/*
+ * Views of base64 and base32: runs of the alphabet that are long enough, from
+ * every phase, since a run may be glued to other text.  Bits of all digits say
+ * from which phases a text, or something packed, may be read at all.
+ */
 #include <pthread.h>
 #include <string.h>
-#include <strings.h>
 
-#include "ledger/scan/block.h"
-#include "ledger/scan/view.h"
+#include "ledger/scan/classes.h"
+#include "ledger/scan/runs.h"
 
-#define OUT 0xff	/* not of the alphabet */
-#define GAP 0xfe	/* may stand between two hexadecimal numbers ... */
-#define APART 5		/* ... but not so many of them */
+#define LETTERS_MIN (SCAN_RUN_MIN * 4 / 3)
+#define BASE32_MIN ((SCAN_RUN_MIN * 8 + 4) / 5)
+#define GROUPS 5	/* of four digits, wholly inside of any text that is looked for */
+#define TEXT_MIN (4 * GROUPS)
+#define MARGIN 64	/* digits around a text in a long run that are decoded too */
+#define BLOCKS 16	/* words of bits at a time */
+#define SHORT_BLOCKS ((SCAN_RUN_LONG + SCAN_LANE - 1) / SCAN_LANE)
+#define PROBED 2048	/* digits that show whether a zlib stream begins */
 
-enum { BASE64, HEX, BASE32, BASE32_LOWER, KINDS };
+/* What a digit shows of the bytes that it is decoded to. */
+enum { FIRST, SECOND, THIRD, UPPER32, LOWER32, MAGIC_1, MAGIC_2 };
 
-#define LONG 240	/* digits of a run that may hold something packed */
+/* Of two zlib bytes in a long run, by where in a group they begin. */
+enum { EDGE_0, EDGE_0_NEXT, EDGE_1, EDGE_1_NEXT, EDGE_2, EDGE_2_NEXT };
 
-struct run {
-	size_t start, end;
+/* What gzip, zstd and zip begin with, from each byte of a group: how many digits
+ * of that group stand before it. */
+static const struct magic {
+	char digits[5];
+	uint8_t back;
+} magics[] = {
+	{ "H4sI", 0 }, { "+LC", 2 }, { "-LC", 2 }, { "fiw", 3 },
+	{ "KLUv", 0 }, { "i1L/", 2 }, { "i1L_", 2 }, { "otS/", 3 }, { "otS_", 3 },
+	{ "UEsD", 0 }, { "BLAw", 2 }, { "QSwM", 3 },
 };
 
-/* What every byte counts as. */
-static struct {
-	uint8_t value[KINDS][256];
-} alphabets;
+static struct scan_table shown, edges;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const unsigned least[KINDS] = {
-	[BASE64] = SCAN_RUN_MIN * 4 / 3,
-	[HEX] = 2 * SCAN_RUN_MIN,
-	[BASE32] = SCAN_RUN_MIN * 8 / 5,
-	[BASE32_LOWER] = SCAN_RUN_MIN * 8 / 5,
+static void
+mark(struct scan_table *table, const char *digits, unsigned plane)
+{
+	for (; *digits != '\0'; digits++)
+		table->of[(uint8_t)*digits] |= (uint8_t)(1u << plane);
+}
+
+/* The highest bits of a group's three bytes lie in its first three digits. */
+static void
+fill_tables(void)
+{
+	uint8_t value;
+	unsigned c;
+
+	for (c = 0; c < 256; c++) {
+		value = scan_digit[SCAN_BASE64][c];
+		if (value != SCAN_NO_DIGIT)
+			shown.of[c] = (uint8_t)((value >> 5 & 1) << FIRST | (value >> 3 & 1) << SECOND |
+			    (value >> 1 & 1) << THIRD);
+		if (scan_digit[SCAN_BASE32][c] != SCAN_NO_DIGIT)
+			shown.of[c] |= 1u << UPPER32;
+		if (scan_digit[SCAN_BASE32_LOWER][c] != SCAN_NO_DIGIT)
+			shown.of[c] |= 1u << LOWER32;
+	}
+	for (c = 0; c < sizeof(magics) / sizeof(magics[0]); c++) {
+		shown.of[(uint8_t)magics[c].digits[0]] |= 1u << MAGIC_1;
+		shown.of[(uint8_t)magics[c].digits[1]] |= 1u << MAGIC_2;
+	}
+	/* 78 and one of 01, 5e, 9c, da */
+	mark(&edges, "e", EDGE_0);
+	mark(&edges, "AFJN", EDGE_0_NEXT);
+	mark(&edges, "ghij", EDGE_1);
+	mark(&edges, "Beca", EDGE_1_NEXT);
+	mark(&edges, "4", EDGE_2);
+	mark(&edges, "AXn2", EDGE_2_NEXT);
+	scan_table_made(&shown);
+	scan_table_made(&edges);
+}
+
+bool
+scan_run_new(const struct scan_part *part, const struct scan_run *run)
+{
+	return part->map == NULL || scan_map_new(part->map, part->at + run->start,
+	    part->at + run->end);
+}
+
+/* ---- bits ---- */
+
+/* What begins at each of 64 digits. */
+struct signs {
+	uint64_t text, turned;	/* so many groups of ASCII, as they stand or turned around */
+	uint64_t magic;		/* of gzip, zstd or zip, perhaps */
+	uint64_t upper32, lower32;
 };
 
+/* Bits of the first n digits. */
+static uint64_t
+first_bits(size_t n)
+{
+	return n >= SCAN_LANE ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+/* Where GROUPS groups in a row are good, each four digits long. */
+static uint64_t
+in_a_row(unsigned __int128 good)
+{
+	good &= good >> 4;
+	good &= good >> 8;
+	return (uint64_t)(good & good >> 4);
+}
+
+static unsigned __int128
+two(const struct scan_planes *block, unsigned plane)
+{
+	return (unsigned __int128)block[1].plane[plane] << 64 | block[0].plane[plane];
+}
+
+/* left: digits from the block's first one to the end of the run. */
+static struct signs
+signs_of(const struct scan_planes *block, size_t left)
+{
+	unsigned __int128 a = two(block, FIRST), b = two(block, SECOND), c = two(block, THIRD);
+	uint64_t whole = left < TEXT_MIN ? 0 : first_bits(left - TEXT_MIN + 1);
+
+	return (struct signs){
+		.text = in_a_row(~(a | b >> 1 | c >> 2)) & whole,
+		.turned = in_a_row(~(a >> 3 | b >> 2 | c >> 1)) & whole,
+		.magic = block->plane[MAGIC_1] & scan_ahead(block->plane[MAGIC_2],
+		    block[1].plane[MAGIC_2], 1),
+		.upper32 = scan_row(block->plane[UPPER32], block[1].plane[UPPER32], BASE32_MIN),
+		.lower32 = scan_row(block->plane[LOWER32], block[1].plane[LOWER32], BASE32_MIN),
+	};
+}
+
+/* Bits of up to `most` blocks of p, and of one more behind them. */
 static void
-letters(unsigned kind, const char *order)
+planes_at(const struct scan_table *table, const uint8_t *p, size_t left, size_t most,
+    struct scan_planes *block)
 {
-	size_t i;
+	size_t n = left < (most + 1) * SCAN_LANE ? left : (most + 1) * SCAN_LANE;
+	size_t blocks = (n + SCAN_LANE - 1) / SCAN_LANE;
 
-	memset(alphabets.value[kind], OUT, 256);
-	for (i = 0; order[i] != '\0'; i++)
-		alphabets.value[kind][(uint8_t)order[i]] = (uint8_t)i;
+	scan_planes_of(table, p, n, block);
+	if (blocks < most + 1)
+		memset(block + blocks, 0, sizeof(*block));
 }
 
-static void
-fill_alphabets(void)
-{
-	static const char gaps[] = " \t:,-xX\\\r\n";
-	size_t i;
-
-	letters(BASE64, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	    "0123456789+/");
-	alphabets.value[BASE64]['-'] = 62;
-	alphabets.value[BASE64]['_'] = 63;
-	letters(BASE32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
-	letters(BASE32_LOWER, "abcdefghijklmnopqrstuvwxyz234567");
-	letters(HEX, "0123456789abcdef");
-	for (i = 0; i < 6; i++)
-		alphabets.value[HEX]['A' + i] = (uint8_t)(10 + i);
-	for (i = 0; gaps[i] != '\0'; i++)
-		alphabets.value[HEX][(uint8_t)gaps[i]] = GAP;
-}
-
-/* Whether the three bytes of a group are ASCII, by their highest bits. */
-static bool
-ascii_group(const uint8_t *p)
-{
-	const uint8_t *value = alphabets.value[BASE64];
-
-	return ((value[p[0]] & 0x20) | (value[p[1]] & 8) | (value[p[2]] & 2)) == 0;
-}
-
-/*
- * What is looked for is ASCII.  A short run is decoded from a phase only if,
- * so read, somewhere in it SCAN_RUN_MIN bytes in a row would be; a long one may
- * hold something packed, and is always decoded.
- */
-static bool
-base64_of_text(const uint8_t *p, size_t len)
-{
-	const size_t need = (SCAN_RUN_MIN - 2) / 3;
-	size_t groups = len / 4, last, i;
-
-	/* whichever group is not, none of those that need it can be */
-	for (last = need - 1; last < groups; last = i + need) {
-		for (i = last; ascii_group(p + 4 * i); i--)
-			if (i + need == last + 1)
-				return true;
-	}
-	return false;
-}
-
-static bool
-hex_of_text(const uint8_t *p, size_t len)
-{
-	const uint8_t *value = alphabets.value[HEX];
-	const size_t need = SCAN_RUN_MIN;
-	size_t pairs = len / 2, last, i;
-
-	for (last = need - 1; last < pairs; last = i + need) {
-		for (i = last; value[p[2 * i]] < 8; i--)
-			if (i + need == last + 1)
-				return true;
-	}
-	return false;
-}
-
-/* Where one of sixteen characters may begin a magic number in base64. */
+/* Which of the four phases the bits of a block are of. */
 static unsigned
-initials(const uint8_t *p)
+phases_of(uint64_t bits)
 {
-	scan_vector c = scan_vector_load(p);
-
-	return scan_vector_mask((scan_vector)(c == 'H') | (scan_vector)(c == 'K') |
-	    (scan_vector)(c == 'U'));
+	bits |= bits >> 32;
+	bits |= bits >> 16;
+	bits |= bits >> 8;
+	return (unsigned)((bits | bits >> 4) & 15);
 }
 
-/* From which phases something packed may begin: gzip, zstd and zip anywhere, and
- * zlib, whose two bytes say little, at the beginning. */
-static unsigned
-base64_of_packed(const uint8_t *p, size_t len)
-{
-	unsigned phases = 0, mask;
-	size_t i, at;
-
-	if (p[0] == 'e' && (p[1] == 'J' || p[1] == 'N' || p[1] == 'A' || p[1] == 'F'))
-		phases = 1;
-	for (i = 0; i + 4 <= len; i += SCAN_VECTOR) {
-		mask = i + SCAN_VECTOR <= len ? initials(p + i) : UINT32_MAX;
-		for (; mask != 0; mask &= mask - 1) {
-			at = i + (size_t)__builtin_ctz(mask);
-			if (at + 4 > len)
-				break;
-			if (memcmp(p + at, "H4sI", 4) == 0 || memcmp(p + at, "KLUv", 4) == 0 ||
-			    memcmp(p + at, "UEsD", 4) == 0)
-				phases |= 1u << at % 4;
-		}
-	}
-	return phases;
-}
-
-static bool
-hex_of_packed(const uint8_t *p)
-{
-	if (*p != '1' && *p != '2' && *p != '5' && *p != '7')
-		return false;
-	return strncasecmp((const char *)p, "1f8b08", 6) == 0 ||
-	    strncasecmp((const char *)p, "28b52ffd", 8) == 0 ||
-	    strncasecmp((const char *)p, "504b0304", 8) == 0 || memcmp(p, "78", 2) == 0;
-}
+/* ---- decoding ---- */
 
 /* Four digits at a time; returns what is left over. */
 static const uint8_t *
 decode_quads(const uint8_t *p, const uint8_t *end, uint8_t **out)
 {
-	const uint8_t *value = alphabets.value[BASE64];
+	const uint8_t *value = scan_digit[SCAN_BASE64];
 	uint8_t *o = *out;
 	uint32_t quad;
 
@@ -199,472 +206,408 @@ decode(const struct scan_part *part, const uint8_t value[256], size_t from,
 	return scan_view_end(view);
 }
 
-/* ---- hexadecimal ---- */
-
-/* Forget a segment that is too short for anything. */
 static int
-settle(struct scan_view *view)
+decode64(const struct scan_part *part, size_t from, size_t to, struct scan_view *view)
 {
-	size_t start = view->segment[view->segments - 1];
-
-	if (view->len - start >= SCAN_RUN_MIN)
-		return scan_view_end(view);
-	view->len = start;
-	view->segments--;
-	while (view->map.n > 0 && view->map.stretch[view->map.n - 1].out >= start)
-		view->map.n--;
-	return 0;
+	return decode(part, scan_digit[SCAN_BASE64], from, to, 6, view);
 }
 
-/* The number's digits [from, to), skipping a first one where phase is 1. */
+/* ---- base32 ---- */
+
+/* Whether the five bytes of eight digits are ASCII, by their highest bits. */
+static bool
+ascii_eight(const uint8_t value[256], const uint8_t *p)
+{
+	return ((value[p[0]] & 16) | (value[p[1]] & 2) | (value[p[3]] & 8) |
+	    (value[p[4]] & 1) | (value[p[6]] & 4)) == 0;
+}
+
+/* Any text that is looked for holds two such groups in a row: one of them is
+ * the second, fourth, ... of the run. */
+static bool
+text32(const uint8_t value[256], const uint8_t *p, size_t len)
+{
+	size_t i;
+
+	for (i = 8; i + 8 <= len; i += 16)
+		if (ascii_eight(value, p + i) && (ascii_eight(value, p + i - 8) ||
+		    (i + 16 <= len && ascii_eight(value, p + i + 8))))
+			return true;
+	return false;
+}
+
+/* The first ten bits of gzip, zstd, zip, bzip2, xz, 7z, rar; of zlib eight. */
+static bool
+packed32(const uint8_t value[256], const uint8_t *p)
+{
+	static const uint16_t first[] = { 3 << 5 | 30, 5 << 5 | 2, 10 << 5 | 1, 8 << 5 | 9,
+	    31 << 5 | 20, 6 << 5 | 29, 10 << 5 | 9 };
+	unsigned ten = (unsigned)value[p[0]] << 5 | value[p[1]], i;
+
+	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		if (first[i] == ten)
+			return true;
+	return ten >> 2 == 0x78;
+}
+
 static int
-hex_number(const struct scan_part *part, const uint8_t value[256], size_t from,
-    size_t to, struct scan_view *view)
+take_base32(const struct scan_part *part, const uint8_t value[256],
+    const struct scan_run *run, struct scan_view *view)
 {
 	const uint8_t *p = part->text;
-
-	if (scan_map_add(&view->map, view->len, part->at + from, 2, 1) != 0)
-		return -1;
-	for (; to - from >= 2; from += 2)
-		view->text[view->len++] =
-		    (uint8_t)(value[p[from]] << 4 | value[p[from + 1]]);
-	return 0;
-}
-
-static size_t
-digits_end(const struct scan_part *part, const uint8_t value[256], size_t at,
-    size_t end)
-{
-	while (at < end && value[part->text[at]] < 16)
-		at++;
-	return at;
-}
-
-/*
- * Numbers of one or more bytes each, with at most three characters between
- * two, "0x" and "\x" among them.  With phase 1, only of long ones that may be
- * glued to something, the first digit skipped.
- */
-static int
-hex_run(const struct scan_part *part, const uint8_t value[256],
-    const struct run *run, unsigned phase, struct scan_view *view)
-{
-	size_t at = run->start, end, gap = 0;
-
-	if (scan_view_room(view, (run->end - run->start) / 2 + 1) != 0 ||
-	    scan_view_begin(view) != 0)
-		return -1;
-	while (at < run->end) {
-		if (value[part->text[at]] == GAP) {
-			gap++;
-			at++;
-			continue;
-		}
-		end = digits_end(part, value, at, run->end);
-		if (end < run->end && (part->text[end] | 0x20) == 'x' && end - at == 1) {
-			at = end + 1;	/* "0x" */
-			continue;
-		}
-		if (end - at >= 2 * SCAN_RUN_MIN && end - at < LONG &&
-		    !hex_of_packed(part->text + at + phase) &&
-		    !hex_of_text(part->text + at + phase, end - at - phase)) {
-			at = end;
-			gap = APART;
-			continue;
-		}
-		if (gap >= APART || end - at < 2 || (phase == 1 && end - at < 2 * SCAN_RUN_MIN)) {
-			if (settle(view) != 0 || scan_view_room(view,
-			    (run->end - at) / 2 + 1) != 0 || scan_view_begin(view) != 0)
-				return -1;
-		}
-		if (end - at >= 2 + phase &&
-		    hex_number(part, value, at + phase, end, view) != 0)
-			return -1;
-		at = end;
-		gap = 0;
-	}
-	return settle(view);
-}
-
-/* ---- dumps ---- */
-
-#define DUMP_BYTES 32	/* of one line, at most */
-#define DUMP_TEXT 128	/* behind its numbers, at most */
-#define DUMP_OFFSET 7	/* digits of the least offset that is told from a number */
-
-/* One line of `hexdump -C` or xxd: offset, numbers, the same as text. */
-struct dump_line {
-	uint64_t offset;
-	size_t number[DUMP_BYTES], digits[DUMP_BYTES];	/* where, how many */
-	unsigned numbers, bytes;
-	size_t end;		/* behind the line end */
-};
-
-static uint64_t
-hex_value(const uint8_t *p, size_t digits)
-{
-	uint64_t n = 0;
-
-	while (digits-- > 0)
-		n = n << 4 | alphabets.value[HEX][*p++];
-	return n;
-}
-
-/* The line at `at`; false where it is none of a dump. */
-static bool
-dump_line(const struct scan_part *part, size_t at, struct dump_line *line)
-{
-	const uint8_t *value = alphabets.value[HEX], *p = part->text, *lf;
-	size_t end = digits_end(part, value, at, part->len), spaces, most;
-
-	*line = (struct dump_line){ .numbers = 0 };
-	if (end - at < DUMP_OFFSET || end - at > 16 || end == part->len)
-		return false;
-	line->offset = hex_value(p + at, end - at);
-	most = p[end] == ':' ? 1 : 2;	/* spaces between two numbers */
-	at = end + (p[end] == ':');
-	while (line->numbers < DUMP_BYTES && line->bytes < DUMP_BYTES) {
-		for (spaces = 0; at < part->len && p[at] == ' '; at++)
-			spaces++;
-		end = digits_end(part, value, at, part->len);
-		if (spaces == 0 || spaces > most || end == at || (end - at) % 2 != 0 ||
-		    end - at > 16 || (end < part->len && !isspace(p[end])))
-			break;
-		line->number[line->numbers] = at;
-		line->digits[line->numbers++] = end - at;
-		line->bytes += (unsigned)(end - at) / 2;
-		at = end;
-	}
-	most = part->len - at < DUMP_TEXT ? part->len - at : DUMP_TEXT;
-	lf = memchr(p + at, '\n', most);
-	line->end = lf == NULL ? at + most : (size_t)(lf + 1 - p);
-	return line->numbers > 0 && (lf != NULL || line->end == part->len);
-}
-
-/*
- * Lines of a dump from `at` on, each at the offset where the one before ended:
- * one segment.  *end is behind them; at where there are none of any use.
- */
-static int
-take_dump(const struct scan_part *part, size_t at, struct scan_view *view, size_t *end)
-{
-	struct dump_line line;
-	uint64_t offset = 0;
-	unsigned i, lines = 0;
-
-	*end = at;
-	if (!dump_line(part, at, &line))
-		return 0;
-	if (scan_view_begin(view) != 0)
-		return -1;
-	do {
-		if (lines++ > 0 && line.offset != offset)
-			break;
-		if (scan_view_room(view, DUMP_BYTES + 8) != 0)
-			return -1;
-		for (i = 0; i < line.numbers; i++)
-			if (hex_number(part, alphabets.value[HEX], line.number[i],
-			    line.number[i] + line.digits[i], view) != 0)
-				return -1;
-		offset = line.offset + line.bytes;
-		*end = line.end;
-	} while (dump_line(part, line.end, &line));
-	return settle(view);
-}
-
-/* Where in the beginning of a run a dump begins: at a line's start. */
-static int
-find_dump(const struct scan_part *part, const struct run *run, struct scan_view *view,
-    size_t *end)
-{
-	const uint8_t *p = part->text, *lf;
-	size_t at = run->start;
-
-	*end = at;
-	if (at > 0 && p[at - 1] != '\n') {
-		lf = memchr(p + at, '\n', run->end - at);
-		if (lf == NULL)
-			return 0;
-		at = (size_t)(lf + 1 - p);
-	}
-	return take_dump(part, at, view, end);
-}
-
-/* ---- runs ---- */
-
-/* Base64 from each phase from which it may be of text. */
-static int
-take_base64(const struct scan_part *part, const struct run *run,
-    struct scan_view *view)
-{
-	unsigned packed = base64_of_packed(part->text + run->start,
-	    run->end - run->start);
-	size_t from;
-
-	for (from = run->start; from < run->start + 4; from++) {
-		if (run->end - from < LONG && (packed >> (from - run->start) & 1) == 0 &&
-		    !base64_of_text(part->text + from, run->end - from))
-			continue;
-		if (decode(part, alphabets.value[BASE64], from, run->end, 6, view) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* The three bytes of a group that was turned around, as ascii_group. */
-static bool
-turned_group(const uint8_t *p)
-{
-	const uint8_t *value = alphabets.value[BASE64];
-
-	return ((value[p[3]] & 0x20) | (value[p[2]] & 8) | (value[p[1]] & 2)) == 0;
-}
-
-/* What the encoding ended with, two or three digits, stands at the beginning. */
-static uint8_t *
-decode_lead(const uint8_t *p, unsigned lead, uint8_t *out)
-{
-	const uint8_t *value = alphabets.value[BASE64];
-
-	if (lead == 3)
-		*out++ = (uint8_t)(value[p[1]] << 4 | value[p[0]] >> 2);
-	*out++ = lead == 3 ? (uint8_t)(value[p[2]] << 2 | value[p[1]] >> 4) :
-	    (uint8_t)(value[p[1]] << 2 | value[p[0]] >> 4);
-	return out;
-}
-
-/* Groups [from, to) that were turned around, and `lead` digits before, each into its bytes turned around:
- * so the view holds the text backwards, and runs the way its source does. */
-static int
-decode_turned(const struct scan_part *part, unsigned lead, size_t from, size_t to,
-    struct scan_view *view)
-{
-	const uint8_t *value = alphabets.value[BASE64], *p = part->text + from;
-	uint32_t quad;
-	uint8_t *out;
-
-	if (scan_view_room(view, to - from + 2) != 0 || scan_view_begin(view) != 0 ||
-	    scan_map_add(&view->map, view->len, part->at + from - lead, 4, 3) != 0)
-		return -1;
-	out = view->text + view->len;
-	if (lead > 1)
-		out = decode_lead(p - lead, lead, out);
-	for (; p < part->text + to; p += 4) {
-		quad = (uint32_t)value[p[3]] << 18 | (uint32_t)value[p[2]] << 12 |
-		    (uint32_t)value[p[1]] << 6 | value[p[0]];
-		*out++ = (uint8_t)quad;
-		*out++ = (uint8_t)(quad >> 8);
-		*out++ = (uint8_t)(quad >> 16);
-	}
-	view->len = (size_t)(out - view->text);
-	return scan_view_end(view);
-}
-
-/* Base64 that was turned around, from one phase: only where enough groups in a
- * row are ASCII, with one more at each end. */
-static int
-take_turned(const struct scan_part *part, const struct run *run, unsigned phase,
-    struct scan_view *view)
-{
-	const size_t need = (SCAN_RUN_MIN - 2) / 3, from = run->start + phase;
-	const uint8_t *p = part->text + from;
-	size_t groups = (run->end - from) / 4, last, first, end;
-
-	for (last = need - 1; last < groups; last = first + need) {
-		for (first = last; turned_group(p + 4 * first) && first + need > last + 1;
-		    first--)
-			;
-		if (!turned_group(p + 4 * first))
-			continue;
-		for (end = last + 1; end < groups && turned_group(p + 4 * end); end++)
-			;
-		while (first > 0 && turned_group(p + 4 * (first - 1)))
-			first--;
-		first -= first > 0;
-		end += end < groups;
-		if (decode_turned(part, first == 0 ? phase : 0, from + 4 * first, from + 4 * end, view) != 0)
-			return -1;
-		first = end - 1;
-	}
-	return 0;
-}
-
-static int
-take_base32(const struct scan_part *part, unsigned kind, const struct run *run,
-    struct scan_view *view)
-{
 	size_t from;
 
 	for (from = run->start; from < run->start + 8; from++)
-		if (decode(part, alphabets.value[kind], from, run->end, 5, view) != 0)
+		if ((text32(value, p + from, run->end - from) || packed32(value, p + from)) &&
+		    decode(part, value, from, run->end, 5, view) != 0)
 			return -1;
 	return 0;
-}
-
-/* Which of two half blocks are of base64's alphabet throughout. */
-static inline unsigned
-full_halves(const uint8_t *p)
-{
-	scan_vector c = scan_vector_load(p);
-	uint64_t half[2];
-
-	scan_vector_halves(scan_vector_within(c | 0x20, 'a', 'z') |
-	    scan_vector_within(c, '/', '9') | (scan_vector)(c == '+') |
-	    (scan_vector)(c == '-') | (scan_vector)(c == '_'), half);
-	return (half[0] == UINT64_MAX) | (unsigned)(half[1] == UINT64_MAX) << 1;
-}
-
-/* Around text[at]; as far as the alphabet goes. */
-static struct run
-widen(const struct scan_part *part, unsigned kind, size_t floor, size_t at)
-{
-	const uint8_t *value = alphabets.value[kind];
-	struct run run = { at, at + 1 };
-
-	while (run.start > floor && value[part->text[run.start - 1]] != OUT)
-		run.start--;
-	while (kind == BASE64 && run.end + SCAN_VECTOR <= part->len &&
-	    full_halves(part->text + run.end) == 3)
-		run.end += SCAN_VECTOR;
-	while (run.end < part->len && value[part->text[run.end]] != OUT)
-		run.end++;
-	return run;
-}
-
-/* What was there in the text below was decoded from there. */
-static bool
-is_new(const struct scan_part *part, const struct run *run)
-{
-	return part->map == NULL || scan_map_new(part->map, part->at + run->start,
-	    part->at + run->end);
 }
 
 /* Base32 of one case in a run of base64's alphabet. */
 static int
-inner_base32(const struct scan_part *part, unsigned kind, const struct run *run,
-    struct scan_view *view)
+inner_base32(const struct scan_part *part, enum scan_alphabet alphabet,
+    const struct scan_run *run, struct scan_view *view)
 {
-	const uint8_t *value = alphabets.value[kind];
-	struct run inner;
-	size_t at;
+	const uint8_t *value = scan_digit[alphabet], *p = part->text;
+	struct scan_run inner = { run->start, run->start };
 
-	for (at = run->start + least[kind] - 1; at < run->end; at += least[kind]) {
-		if (value[part->text[at]] == OUT)
-			continue;
-		inner = widen(part, kind, run->start, at);
-		at = inner.end;
-		if (inner.end - inner.start >= least[kind] && is_new(part, &inner) &&
-		    take_base32(part, kind, &inner, view) != 0)
+	for (; inner.start < run->end; inner.start = inner.end + 1) {
+		inner.end = inner.start;
+		while (inner.end < run->end && value[p[inner.end]] != SCAN_NO_DIGIT)
+			inner.end++;
+		if (inner.end - inner.start >= BASE32_MIN && scan_run_new(part, &inner) &&
+		    take_base32(part, value, &inner, view) != 0)
 			return -1;
 	}
 	return 0;
+}
+
+/* ---- what is packed ---- */
+
+/* Whether one begins at p[at]; *from is where its group does. */
+static bool
+magic_at(const uint8_t *p, size_t len, size_t at, size_t *from)
+{
+	uint8_t bytes[12] = { 0 }, *out = bytes, *first;
+	size_t i, n;
+
+	for (i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+		n = strlen(magics[i].digits);
+		if (magics[i].digits[0] != p[at] || at < magics[i].back || len - at < n ||
+		    memcmp(p + at, magics[i].digits, n) != 0)
+			continue;
+		*from = at - magics[i].back;
+		decode_quads(p + *from, p + (len - *from < 16 ? len : *from + 16), &out);
+		first = bytes + (magics[i].back == 0 ? 0 : magics[i].back - 1);
+		/* gzip's flags: three are reserved */
+		return first[0] != 0x1f || (first[3] & 0xe0) == 0;
+	}
+	return false;
+}
+
+/* zlib's two bytes say little; in a short run they count at the beginning. */
+static bool
+zlib_first(const uint8_t *p)
+{
+	return p[0] == 'e' && (p[1] == 'J' || p[1] == 'N' || p[1] == 'A' || p[1] == 'F');
+}
+
+/* Archives that are not opened are told where a long run begins with one. */
+static bool
+archive_first(const uint8_t *p)
+{
+	return memcmp(p, "Qlpo", 4) == 0 || memcmp(p, "/Td6WFo", 7) == 0 ||
+	    memcmp(p, "N3q8r", 5) == 0 || memcmp(p, "UmFyI", 5) == 0;
+}
+
+/* Whether a zlib stream begins `skip` bytes behind what p is decoded to. */
+static bool
+zlib_at(struct scan_packed_probe *probe, const uint8_t *p, size_t len, size_t skip)
+{
+	uint8_t bytes[PROBED / 4 * 3], *out = bytes;
+	size_t n = len < PROBED ? len : PROBED;
+	struct scan_packed_kind kind;
+
+	if (probe == NULL || n < 16)
+		return false;
+	decode_quads(p, p + 16, &out);
+	if (!scan_packed_at(bytes, 12, skip, &kind))
+		return false;
+	out = bytes;
+	decode_quads(p, p + n, &out);
+	return scan_packed_probe(probe, bytes, (size_t)(out - bytes), skip);
+}
+
+/* ---- short runs ---- */
+
+/* From each phase from which it may be of text, or of something packed. */
+static unsigned
+phases_to_read(const uint8_t *p, const struct signs *sign, size_t at, size_t len)
+{
+	unsigned phases = phases_of(sign->text);
+	uint64_t bits;
+	size_t from;
+
+	for (bits = sign->magic; bits != 0; bits &= bits - 1)
+		if (magic_at(p, len, at + (size_t)__builtin_ctzll(bits), &from))
+			phases |= 1u << from % 4;
+	return phases;
 }
 
 /* A hash: of which neither turned base64 nor lower base32 of a text is made. */
 static bool
 all_hex(const uint8_t *p, size_t len)
 {
-	scan_vector c;
-	size_t i;
-
-	for (i = 0; i < len; i += SCAN_VECTOR) {
-		c = scan_vector_load(p + (len - i < SCAN_VECTOR ? len - SCAN_VECTOR : i));
-		if (scan_vector_mask(scan_vector_within(c, '0', '9') |
-		    scan_vector_within(c | 0x20, 'a', 'f')) != 0xffff)
-			return false;
-	}
-	return true;
+	while (len > 0 && scan_digit[SCAN_HEX][p[len - 1]] < 16)
+		len--;
+	return len == 0;
 }
 
-/* A run of base64's alphabet; base32 may lie in it. */
 static int
-take_letters(const struct scan_part *part, const struct run *run,
-    struct scan_view *base64, struct scan_view *base32)
+take_phases(const struct scan_part *part, const struct scan_run *run,
+    unsigned phases, struct scan_view *view)
 {
-	unsigned phase;
+	size_t from;
 
-	if (!is_new(part, run))
-		return 0;
-	if (inner_base32(part, BASE32, run, base32) != 0)
+	for (from = run->start; phases != 0; from++, phases >>= 1)
+		if ((phases & 1) != 0 && decode64(part, from, run->end, view) != 0)
+			return -1;
+	return 0;
+}
+
+/* What is seldom: turned around, or base32. */
+static int
+take_others(const struct scan_part *part, const struct scan_run *run,
+    const struct signs *any, struct scan_view *base64, struct scan_view *base32)
+{
+	unsigned phase, phases = phases_of(any->turned);
+
+	if (any->upper32 != 0 && inner_base32(part, SCAN_BASE32, run, base32) != 0)
 		return -1;
-	if (all_hex(part->text + run->start, run->end - run->start))
-		return take_base64(part, run, base64);
-	if (inner_base32(part, BASE32_LOWER, run, base32) != 0)
+	if ((any->lower32 == 0 && phases == 0) ||
+	    all_hex(part->text + run->start, run->end - run->start))
+		return 0;
+	if (any->lower32 != 0 && inner_base32(part, SCAN_BASE32_LOWER, run, base32) != 0)
 		return -1;
 	for (phase = 0; phase < 4; phase++)
-		if (take_turned(part, run, phase, base64) != 0)
+		if ((phases >> phase & 1) != 0 &&
+		    scan_turned_base64(part, run, phase, base64) != 0)
 			return -1;
-	return take_base64(part, run, base64);
+	return 0;
 }
 
-/* A run of base64 that is long enough fills two half blocks in a row. */
-static int
-letter_runs(const struct scan_part *part, struct scan_view *base64,
-    struct scan_view *base32)
+static void
+add_signs(struct signs *any, const struct signs *sign)
 {
-	size_t at = 0, floor = 0;
-	unsigned before = 0, now;
-	struct run run;
+	any->turned |= sign->turned;
+	any->upper32 |= sign->upper32;
+	any->lower32 |= sign->lower32;
+}
 
-	for (; at + SCAN_VECTOR <= part->len; at += SCAN_VECTOR, before = now) {
-		now = full_halves(part->text + at);
-		if (now != 3 && !((now & 1) != 0 && (before & 2) != 0))
+static int
+take_short(const struct scan_part *part, const struct scan_run *run,
+    struct scan_view *base64, struct scan_view *base32)
+{
+	const uint8_t *p = part->text + run->start;
+	size_t len = run->end - run->start, at;
+	struct scan_planes block[SHORT_BLOCKS + 1];
+	struct signs any = { .text = 0 }, sign;
+	unsigned phases = zlib_first(p);
+
+	planes_at(&shown, p, len, SHORT_BLOCKS, block);
+	for (at = 0; at < len; at += SCAN_LANE) {
+		sign = signs_of(block + at / SCAN_LANE, len - at);
+		if ((sign.text | sign.magic) != 0)
+			phases |= phases_to_read(p, &sign, at, len);
+		add_signs(&any, &sign);
+	}
+	return take_others(part, run, &any, base64, base32) != 0 ? -1 :
+	    take_phases(part, run, phases, base64);
+}
+
+/* ---- long runs ---- */
+
+/* What of a long run is to be decoded from one phase; digits from its start. */
+struct extent {
+	size_t from, to;	/* to 0: nothing yet */
+	bool rest;		/* something packed was decoded, and all behind it */
+};
+
+struct long_run {
+	const struct scan_part *part;
+	struct scan_run run;
+	const uint8_t *p;
+	size_t len;
+	struct scan_view *view;
+	struct extent extent[4];
+};
+
+static int
+settle(struct long_run *it, struct extent *extent)
+{
+	size_t start = it->run.start, to = extent->to;
+
+	extent->to = 0;
+	return to == 0 ? 0 : decode64(it->part, start + extent->from, start + to, it->view);
+}
+
+/* A text at a digit: with what is around it, joined to one that is near. */
+static int
+text_at(struct long_run *it, size_t at)
+{
+	struct extent *extent = &it->extent[at % 4];
+	size_t from = at < MARGIN ? at % 4 : at - MARGIN;
+
+	if (extent->rest)
+		return 0;
+	if (extent->to < from) {
+		if (settle(it, extent) != 0)
+			return -1;
+		extent->from = from;
+	}
+	extent->to = it->len - at < TEXT_MIN + MARGIN ? it->len : at + TEXT_MIN + MARGIN;
+	return 0;
+}
+
+/* Something packed at a digit: to the end of the run. */
+static int
+packed_at(struct long_run *it, size_t at)
+{
+	struct extent *extent = &it->extent[at % 4];
+
+	if (extent->rest)
+		return 0;
+	if (settle(it, extent) != 0)
+		return -1;
+	extent->rest = true;
+	return decode64(it->part, it->run.start + at, it->run.end, it->view);
+}
+
+static int
+take_signs(struct long_run *it, const struct signs *sign, size_t at)
+{
+	uint64_t bits;
+	size_t from;
+
+	for (bits = sign->text; bits != 0; bits &= bits - 1)
+		if (text_at(it, at + (size_t)__builtin_ctzll(bits)) != 0)
+			return -1;
+	for (bits = sign->magic; bits != 0; bits &= bits - 1)
+		if (magic_at(it->p, it->len, at + (size_t)__builtin_ctzll(bits), &from) &&
+		    packed_at(it, from) != 0)
+			return -1;
+	return 0;
+}
+
+/* zlib streams that begin `skip` bytes behind the group at each bit. */
+static int
+take_edges(struct long_run *it, uint64_t bits, size_t at, size_t back, size_t skip)
+{
+	size_t i;
+
+	for (; bits != 0; bits &= bits - 1) {
+		i = at + (size_t)__builtin_ctzll(bits);
+		if (i < back || it->extent[(i - back) % 4].rest)
 			continue;
-		if (at < floor)
-			continue;
-		run = widen(part, BASE64, floor, at);
-		floor = run.end;
-		if (run.end - run.start >= least[BASE64] &&
-		    take_letters(part, &run, base64, base32) != 0)
+		i -= back;
+		if (zlib_at(it->part->probe, it->p + i, it->len - i, skip) &&
+		    packed_at(it, i) != 0)
 			return -1;
 	}
-	/* what the last whole block does not show */
-	for (at = part->len; at > floor && part->len - at <= 2 * SCAN_VECTOR &&
-	    alphabets.value[BASE64][part->text[at - 1]] == OUT; at--)
-		;
-	if (at == floor)
-		return 0;
-	run = widen(part, BASE64, floor, at - 1);
-	return run.end - run.start < least[BASE64] ? 0 :
-	    take_letters(part, &run, base64, base32);
+	return 0;
 }
 
-/* Whether p may lie in a run of numbers: a digit is not far. */
-static bool
-hex_near(const uint8_t *p)
+static uint64_t
+pair(const struct scan_planes *block, unsigned first, unsigned second)
 {
-	const uint8_t *value = alphabets.value[HEX];
-
-	return value[p[0]] != OUT && (value[p[0]] < 16 || value[p[1]] < 16 ||
-	    value[p[2]] < 16 || value[p[3]] < 16);
+	return block->plane[first] & scan_ahead(block->plane[second],
+	    block[1].plane[second], 1);
 }
 
-/* A run of hexadecimal numbers covers two neighbours of every 16th byte. */
 static int
-hex_runs(const struct scan_part *part, struct scan_view *hex)
+take_zlib(struct long_run *it, size_t at)
 {
-	const uint8_t *value = alphabets.value[HEX], *p = part->text;
-	size_t at = 0, floor = 0, dumped = 0, end;
-	struct run run;
+	struct scan_planes block[BLOCKS + 1];
+	size_t i, end = it->len - at < BLOCKS * SCAN_LANE ? it->len : at + BLOCKS * SCAN_LANE;
 
-	for (; at + 20 <= part->len; at += 16) {
-		/* all three at once: alone, each is as likely as not */
-		if (((value[p[at]] == OUT) | (value[p[at + 8]] == OUT) |
-		    (value[p[at + 16]] == OUT)) != 0 || at < floor ||
-		    !hex_near(p + at) || !hex_near(p + at + 16))
-			continue;
-		run = widen(part, HEX, floor, at);
-		floor = run.end;
-		if (run.end - run.start < least[HEX] || !is_new(part, &run))
-			continue;
-		if (hex_run(part, value, &run, 0, hex) != 0 ||
-		    hex_run(part, value, &run, 1, hex) != 0)
+	planes_at(&edges, it->p + at, it->len - at, BLOCKS, block);
+	for (i = 0; at < end; at += SCAN_LANE, i++)
+		if (take_edges(it, pair(block + i, EDGE_0, EDGE_0_NEXT), at, 0, 0) != 0 ||
+		    take_edges(it, pair(block + i, EDGE_1, EDGE_1_NEXT), at, 2, 1) != 0 ||
+		    take_edges(it, pair(block + i, EDGE_2, EDGE_2_NEXT), at, 3, 2) != 0)
 			return -1;
-		if (run.end <= dumped)
-			continue;
-		if (find_dump(part, &run, hex, &end) != 0)
+	return 0;
+}
+
+static int
+begin_long(struct long_run *it)
+{
+	size_t at;
+
+	for (at = 0; at < 4; at++)
+		if ((archive_first(it->p + at) || it->part->bytes) && packed_at(it, at) != 0)
 			return -1;
-		dumped = end > run.start ? end : dumped;
+	return 0;
+}
+
+/* A run that is long enough to hold a file: where it is text, and from where
+ * something packed begins in it. */
+static int
+take_long(const struct scan_part *part, const struct scan_run *run,
+    struct scan_view *base64, struct scan_view *base32)
+{
+	struct long_run it = { part, *run, part->text + run->start, run->end - run->start,
+	    base64, { { 0 } } };
+	struct scan_planes block[BLOCKS + 1];
+	struct signs any = { .text = 0 }, sign;
+	size_t at, phase;
+
+	if (begin_long(&it) != 0)
+		return -1;
+	for (at = 0; at < it.len; at += SCAN_LANE) {
+		if (at % (BLOCKS * SCAN_LANE) == 0) {
+			if (take_zlib(&it, at) != 0)
+				return -1;
+			planes_at(&shown, it.p + at, it.len - at, BLOCKS, block);
+		}
+		sign = signs_of(block + at / SCAN_LANE % BLOCKS, it.len - at);
+		if ((sign.text | sign.magic) != 0 && take_signs(&it, &sign, at) != 0)
+			return -1;
+		add_signs(&any, &sign);
+	}
+	for (phase = 0; phase < 4; phase++)
+		if (settle(&it, &it.extent[phase]) != 0)
+			return -1;
+	return take_others(part, run, &any, base64, base32);
+}
+
+/* ---- runs ---- */
+
+int
+scan_letter_runs(const struct scan_part *part, struct scan_view *base64,
+    struct scan_view *base32)
+{
+	const struct scan_planes *block = part->classes->block;
+	size_t end = part->at + part->len, floor = part->at, b;
+	struct scan_run run;
+	uint64_t starts;
+
+	pthread_once(&once, fill_tables);
+	for (b = floor / SCAN_LANE; b * SCAN_LANE < end; b++) {
+		starts = scan_row(block[b].plane[SCAN_LETTER], block[b + 1].plane[SCAN_LETTER],
+		    LETTERS_MIN);
+		while ((starts = scan_since(starts, b, floor)) != 0) {
+			run.start = b * SCAN_LANE + (size_t)__builtin_ctzll(starts);
+			floor = run.end = scan_plane_end(block, SCAN_LETTER, run.start, end);
+			if (run.end < run.start + LETTERS_MIN)
+				break;	/* of the part behind this one */
+			run.start -= part->at;
+			run.end -= part->at;
+			if (scan_run_new(part, &run) && (run.end - run.start < SCAN_RUN_LONG ?
+			    take_short : take_long)(part, &run, base64, base32) != 0)
+				return -1;
+		}
 	}
 	return 0;
 }
@@ -673,7 +616,6 @@ int
 scan_view_runs(const struct scan_part *part, struct scan_view *base64,
     struct scan_view *hex, struct scan_view *base32)
 {
-	pthread_once(&once, fill_alphabets);
-	return letter_runs(part, base64, base32) != 0 ||
-	    hex_runs(part, hex) != 0 ? -1 : 0;
+	return scan_letter_runs(part, base64, base32) != 0 ||
+	    scan_hex_runs(part, hex) != 0 ? -1 : 0;
 }

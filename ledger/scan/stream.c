@@ -5,6 +5,7 @@
 #include <sodium.h>
 
 #include "ledger/scan/packed.h"
+#include "ledger/scan/scan.h"
 #include "ledger/scan/stream.h"
 #include "ledger/scan/view.h"
 
@@ -24,6 +25,7 @@ struct scan_worker {
 	struct scan_tags_room *tags;
 	struct scan_packed_probe *probe;
 	struct scan_view view[SCAN_DEPTH_MAX][VIEWS];
+	struct scan_classes classes[SCAN_DEPTH_MAX];	/* of the text at each level */
 	const struct scan_sink *sink;
 	uint64_t read, decoded, unpacked;	/* of the outermost stream */
 	bool decoded_all;	/* the budget of decoded bytes is spent */
@@ -99,6 +101,8 @@ scan_worker_free(struct scan_worker *worker)
 	for (i = 0; i < SCAN_DEPTH_MAX; i++)
 		for (k = 0; k < VIEWS; k++)
 			scan_view_free(&worker->view[i][k]);
+	for (i = 0; i < SCAN_DEPTH_MAX; i++)
+		scan_classes_free(&worker->classes[i]);
 	scan_tags_room_free(worker->tags);
 	scan_packed_probe_free(worker->probe);
 	scan_engine_free(worker->engine);
@@ -144,16 +148,36 @@ seen(struct scan_stream *stream, const void *what, uint64_t start, uint64_t end)
 	return false;
 }
 
+/* LFs, sixteen bytes at a time, each lane counting its own. */
+static size_t
+count_lines(const uint8_t *p, size_t len)
+{
+	typedef uint8_t lanes __attribute__((vector_size(16)));
+	lanes v, sum;
+	size_t n = 0, i = 0, k;
+	unsigned turn;
+
+	while (len - i >= sizeof(v)) {
+		sum = (lanes){ 0 };
+		for (turn = 0; turn < 255 && len - i >= sizeof(v); turn++, i += sizeof(v)) {
+			memcpy(&v, p + i, sizeof(v));
+			sum -= (lanes)(v == '\n');
+		}
+		for (k = 0; k < sizeof(v); k++)
+			n += sum[k];
+	}
+	for (; i < len; i++)
+		n += p[i] == '\n';
+	return n;
+}
+
 static uint64_t
 line_of(struct scan_stream *stream, size_t at)
 {
-	const uint8_t *p, *end = stream->window + at;
-
 	if (at < stream->counted)
 		stream->counted = stream->counted_lines = 0;
-	for (p = stream->window + stream->counted; p < end &&
-	    (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
-		stream->counted_lines++;
+	stream->counted_lines += count_lines(stream->window + stream->counted,
+	    at - stream->counted);
 	stream->counted = at;
 	return stream->lines + stream->counted_lines + 1;
 }
@@ -438,9 +462,15 @@ static void look_at(struct look *look, unsigned level,
 static size_t
 seven_bits(const uint8_t *p, size_t len)
 {
+	const uint64_t high = UINT64_C(0x8080808080808080);
+	uint64_t eight;
 	size_t i, n = 0;
 
-	for (i = 0; i < len; i++)
+	for (i = 0; i + 8 <= len; i += 8) {
+		memcpy(&eight, p + i, 8);
+		n += (size_t)(((eight & high) >> 7) * UINT64_C(0x0101010101010101) >> 56);
+	}
+	for (; i < len; i++)
 		n += p[i] >> 7;
 	return len - n;
 }
@@ -523,6 +553,20 @@ spend(struct scan_stream *stream, size_t len)
 	return false;
 }
 
+/* A text with its classes; NULL for these where memory lacks. */
+static struct scan_part
+part_of(const struct scan_stream *stream, unsigned level, const uint8_t *text,
+    size_t len, const struct scan_map *map)
+{
+	struct scan_worker *worker = stream->worker;
+	struct scan_classes *classes = &worker->classes[level];
+
+	return (struct scan_part){ text, len, map, 0,
+	    scan_classes_of(classes, text, len) == 0 ? classes : NULL, worker->probe,
+	    worker->needles != NULL && scan_needles_bytes(worker->needles),
+	    worker->needles != NULL ? SCAN_SECRET_MIN : SCAN_RUN_MIN };
+}
+
 static void
 look_deeper(struct look *look, unsigned level, const struct scan_view *from,
     bool deltas)
@@ -542,9 +586,12 @@ look_deeper(struct look *look, unsigned level, const struct scan_view *from,
 			incomplete(stream, view->name, "text, nested too deep");
 			continue;
 		}
-		inner = (struct look){ stream, { view->text, view->len, &view->map, 0 },
-		    chain_of(chain, look->chain, view->name) };
-		look_at(&inner, level + 1, view);
+		inner = (struct look){ stream, part_of(stream, level + 1, view->text, view->len,
+		    &view->map), chain_of(chain, look->chain, view->name) };
+		if (inner.part.classes == NULL)
+			incomplete(stream, "", "out of memory");
+		else
+			look_at(&inner, level + 1, view);
 	}
 }
 
@@ -577,7 +624,7 @@ view_places(struct look *look, unsigned level, const struct scan_view *view)
 {
 	struct scan_worker *worker = look->stream->worker;
 	const struct scan_hits *hits = &worker->hits;
-	const uint8_t *text = look->part.text, *p;
+	const uint8_t *text = look->part.text;
 	size_t *place = NULL, n = hits->places, i;
 
 	if (n > 0) {
@@ -592,8 +639,8 @@ view_places(struct look *look, unsigned level, const struct scan_view *view)
 	free(place);
 	for (i = 0; worker->engine == NULL && i < view->segments; i++)
 		view_place(look, level, view->segment[i], segment_end(view, view->segment[i]));
-	for (p = text; (p = memchr(p, 0x78, look->part.len - (size_t)(p - text))) != NULL; p++) {
-		i = (size_t)(p - text);
+	for (i = 0; (i = scan_classes_zlib(look->part.classes, text, look->part.len, i)) <
+	    look->part.len; i++) {
 		if (!picture(text, i) &&
 		    scan_packed_probe(worker->probe, text, segment_end(view, i), i))
 			view_place(look, level, i, segment_end(view, i));
@@ -645,7 +692,7 @@ by_place(const void *a, const void *b)
 static void
 unpack_window(struct scan_stream *stream, size_t *place, size_t places)
 {
-	const uint8_t *p, *end = stream->window + stream->to;
+	const struct scan_classes *classes = &stream->worker->classes[stream->depth];
 	size_t i;
 
 	for (i = 0; i < ACTIVE_MAX; i++)
@@ -655,9 +702,8 @@ unpack_window(struct scan_stream *stream, size_t *place, size_t places)
 		qsort(place, places, sizeof(*place), by_place);
 	for (i = 0; i < places; i++)
 		window_place(stream, place[i]);
-	for (p = stream->window + stream->from; !inside(stream) && p < end &&
-	    (p = memchr(p, 0x78, (size_t)(end - p))) != NULL; p++) {
-		i = (size_t)(p - stream->window);
+	for (i = stream->from; !inside(stream) && (i = scan_classes_zlib(classes,
+	    stream->window, stream->to, i)) < stream->to; i++) {
 		if (!picture(stream->window, i) && scan_packed_probe(stream->worker->probe,
 		    stream->window, stream->len, i))
 			window_place(stream, i);
@@ -681,13 +727,18 @@ slide(struct scan_stream *stream)
 static void
 scan_window(struct scan_stream *stream)
 {
-	struct look look = { stream, { stream->window, stream->len, NULL, 0 },
-	    stream->chain };
+	struct look look = { stream, part_of(stream, stream->depth, stream->window,
+	    stream->len, NULL), stream->chain };
 	struct scan_hits *hits = &stream->worker->hits;
 	size_t *place, places;
 
 	stream->to = stream->last ? stream->len : stream->len - stream->overlap;
 	stream->defer = stream->len;
+	if (look.part.classes == NULL) {
+		incomplete(stream, "", "out of memory");
+		slide(stream);
+		return;
+	}
 	/* the places of the window itself are taken when its views are done */
 	match(&look);
 	place = hits->place;

@@ -4,7 +4,6 @@
 
 #include <sodium.h>
 
-#include "ledger/scan/block.h"
 #include "ledger/scan/view.h"
 
 #define CONTEXT 48	/* bytes kept in front of a word that was escaped */
@@ -92,6 +91,14 @@ scan_view_end(struct scan_view *view)
 	memcpy(view->text + view->len, "\n\0\n", 3);
 	view->len += 3;
 	return 0;
+}
+
+void
+scan_view_drop(struct scan_view *view)
+{
+	view->len = view->segment[--view->segments];
+	while (view->map.n > 0 && view->map.stretch[view->map.n - 1].out >= view->len)
+		view->map.n--;
 }
 
 /* ---- escapes ---- */
@@ -194,7 +201,7 @@ backslash(const uint8_t *p, size_t len)
 static struct step
 entity(const uint8_t *p, size_t len)
 {
-	static const struct { const char *name; char c; } named[] = {
+	static const struct { char name[10], c; } named[] = {
 		{ "&amp;", '&' }, { "&quot;", '"' }, { "&apos;", '\'' },
 		{ "&lt;", '<' }, { "&gt;", '>' }, { "&lowbar;", '_' },
 		{ "&equals;", '=' }, { "&plus;", '+' }, { "&sol;", '/' },
@@ -215,12 +222,33 @@ entity(const uint8_t *p, size_t len)
 		n += digits;
 		return coded(n + (n < len && p[n] == ';'), value);
 	}
-	for (i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+	for (i = 0; len > 2 && i < sizeof(named) / sizeof(named[0]); i++) {
+		if (named[i].name[1] != p[1] || named[i].name[2] != p[2])
+			continue;
 		name_len = strlen(named[i].name);
 		if (len >= name_len && memcmp(p, named[i].name, name_len) == 0)
 			return coded(name_len, (uint8_t)named[i].c);
 	}
 	return none;
+}
+
+static bool
+is_space(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Whether n bytes in a row around p are no spaces. */
+static bool
+within_word(const uint8_t *p, size_t before, size_t len, size_t n)
+{
+	size_t i, k;
+
+	for (i = 0; i < len && i < n && !is_space(p[i]); i++)
+		;
+	for (k = 0; k < before && i + k < n && !is_space(p[-1 - (ptrdiff_t)k]); k++)
+		;
+	return i + k >= n;
 }
 
 /* "=" of quoted-printable: digits in capitals, or the end of a line. */
@@ -325,14 +353,42 @@ word_after(const uint8_t *p, size_t len, size_t enough)
 	return i;
 }
 
+/* How much of a value ends right in front of p, and goes on behind it in this
+ * line and the next ones. */
+static size_t
+value_before(const uint8_t *p, size_t len, size_t enough)
+{
+	size_t i = 0;
+
+	while (i < len && i < enough && in_word(p[-1 - (ptrdiff_t)i]) &&
+	    p[-1 - (ptrdiff_t)i] != '=')
+		i++;
+	return i;
+}
+
+static size_t
+value_after(const uint8_t *p, size_t len, size_t enough)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < len && n < enough; i++) {
+		if (in_word(p[i]) && p[i] != '=')
+			n++;
+		else if (!is_space(p[i]))
+			break;
+	}
+	return n;
+}
+
 /*
  * Line ends inside a word, with the next line's indentation.  Where a word was
  * cut in two, one part is not short: so the lines of ordinary prose stay apart.
+ * Those of a log do because their ends and beginnings are no value together.
  */
 static size_t
-joined(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
+joined(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len, size_t least)
 {
-	size_t i = 0, ends = 0;
+	size_t i = 0, ends = 0, n;
 
 	if (out_len == 0 || !in_word(out[-1]))
 		return 0;
@@ -342,8 +398,11 @@ joined(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
 		i++;
 	if (i == len || ends > 2 || !in_word(p[i]))
 		return 0;
-	return word_after(p + i, len - i, PART_MIN) == PART_MIN ||
-	    word_before(out, out_len, PART_MIN) == PART_MIN ? i : 0;
+	if (word_after(p + i, len - i, PART_MIN) < PART_MIN &&
+	    word_before(out, out_len, PART_MIN) < PART_MIN)
+		return 0;
+	n = value_before(out, out_len, least);
+	return n + value_after(p + i, len - i, least - n) >= least ? i : 0;
 }
 
 static bool
@@ -390,13 +449,13 @@ literals(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
 {
 	struct step none = { 0, 0, { 0 }, 0 };
 	unsigned glues = 0;
-	size_t back = glue_before(out, out_len, &glues);
-	size_t ahead = glue_after(p, len, &glues);
+	size_t back = glue_before(out, out_len, &glues), ahead;
 
-	if (glues > 1 || back + 1 >= out_len || ahead >= len)
-		return none;
-	if (!is_quote(p[ahead]) || out[-1 - (ptrdiff_t)back] != p[ahead] ||
+	if (back + 1 >= out_len || !is_quote(out[-1 - (ptrdiff_t)back]) ||
 	    !in_word(out[-2 - (ptrdiff_t)back]))
+		return none;
+	ahead = glue_after(p, len, &glues);
+	if (glues > 1 || ahead >= len || out[-1 - (ptrdiff_t)back] != p[ahead])
 		return none;
 	return (struct step){ ahead + 1, 0, { 0 }, back + 1 };
 }
@@ -432,10 +491,14 @@ step_at(const struct work *w)
 
 	switch (kind[*p]) {
 	case ESCAPE:
+		/* "size=42" is no quoted-printable */
+		if (*p == '=' && !w->open && !within_word(p, w->at - w->floor, len,
+		    w->part->least))
+			return step;
 		return escape(p, len);
 	case LINE_END:
 		out = before(w, &out_len);
-		step.used = joined(p, len, out, out_len);
+		step.used = joined(p, len, out, out_len, w->part->least);
 		return step.used > 0 ? step : literals(p, len, out, out_len);
 	case DROPPED:
 		step.used = 1;
@@ -447,18 +510,6 @@ step_at(const struct work *w)
 		step.used = invisible(p, len);
 		return step;
 	}
-}
-
-/* Which of sixteen bytes may be special: control characters but tabs, percent,
- * ampersand, equals, backslash, the first bytes of long characters. */
-static unsigned
-special_mask(const uint8_t *p)
-{
-	scan_vector c = scan_vector_load(p);
-
-	return scan_vector_mask((scan_vector_within(c, 0, 0x1f) & (scan_vector)(c != '\t')) |
-	    scan_vector_within(c, '%', '&') | (scan_vector)(c == '=') |
-	    (scan_vector)(c == '\\') | (scan_vector)(c >= 0xc2));
 }
 
 /* Whether a special byte can be dealt with: most in ordinary text cannot, and
@@ -488,25 +539,62 @@ promising(const uint8_t *p, size_t len, size_t at)
 static size_t
 plain_run(const struct scan_part *part, size_t at)
 {
-	const uint8_t *p = part->text;
-	size_t i = at, found;
-	unsigned mask;
+	const struct scan_planes *block = part->classes->block;
+	size_t end = part->at + part->len, b, found;
+	uint64_t bits;
 
-	for (; i + SCAN_VECTOR <= part->len; i += SCAN_VECTOR)
-		for (mask = special_mask(p + i); mask != 0; mask &= mask - 1) {
-			found = i + (size_t)__builtin_ctz(mask);
-			if (promising(p, part->len, found))
+	at += part->at;
+	for (b = at / SCAN_LANE; b * SCAN_LANE < end; b++) {
+		bits = scan_since(block[b].plane[SCAN_CODE] | block[b].plane[SCAN_LEAD] |
+		    block[b].plane[SCAN_EOL], b, at);
+		for (; bits != 0; bits &= bits - 1) {
+			found = b * SCAN_LANE + (size_t)__builtin_ctzll(bits);
+			if (found >= end)
+				return end - at;
+			if (promising(part->text, part->len, found - part->at))
 				return found - at;
 		}
-	while (i < part->len && !promising(p, part->len, i))
-		i++;
-	return i - at;
+	}
+	return end - at;
 }
 
-static bool
-is_space(uint8_t c)
+/*
+ * Where a step may begin while no segment is open: what stands before it is then
+ * as it was in the text.  Two digits follow a code; a line end stands behind a
+ * word, or behind what ends a literal.
+ */
+static uint64_t
+step_bits(const struct scan_planes *block, bool first)
 {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+	const uint64_t *now = block->plane, *next = block[1].plane;
+	uint64_t before, coded;
+
+	before = (now[SCAN_WORD] | now[SCAN_JOIN]) << 1;
+	if (!first)
+		before |= (block[-1].plane[SCAN_WORD] | block[-1].plane[SCAN_JOIN]) >> 63;
+	coded = scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 1) &
+	    scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 2);
+	coded |= scan_ahead(now[SCAN_EOL], next[SCAN_EOL], 1);
+	return now[SCAN_LEAD] | (now[SCAN_EOL] & before) | (now[SCAN_CODE] & coded);
+}
+
+/* How many bytes from `at` on are passed while no segment is open. */
+static size_t
+closed_run(const struct scan_part *part, size_t at)
+{
+	const struct scan_planes *block = part->classes->block;
+	size_t end = part->at + part->len, b;
+	uint64_t bits;
+
+	at += part->at;
+	for (b = at / SCAN_LANE; b * SCAN_LANE < end; b++) {
+		bits = scan_since(step_bits(block + b, b == 0), b, at);
+		if (bits != 0) {
+			b = b * SCAN_LANE + (size_t)__builtin_ctzll(bits);
+			return (b < end ? b : end) - at;
+		}
+	}
+	return end - at;
 }
 
 static int
@@ -606,7 +694,7 @@ scan_view_unescape(const struct scan_part *part, struct scan_view *view)
 	struct step step;
 
 	while (w.at < part->len) {
-		if (pass(&w, plain_run(part, w.at)) != 0)
+		if (pass(&w, w.open ? plain_run(part, w.at) : closed_run(part, w.at)) != 0)
 			return -1;
 		if (w.at == part->len)
 			break;

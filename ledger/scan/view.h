@@ -8,7 +8,9 @@
 #ifndef LEDGER_SCAN_VIEW_H
 #define LEDGER_SCAN_VIEW_H
 
+#include "ledger/scan/classes.h"
 #include "ledger/scan/map.h"
+#include "ledger/scan/packed.h"
 
 #define SCAN_RUN_MIN 18		/* decoded bytes: no format is shorter */
 
@@ -29,6 +31,10 @@ struct scan_part {
 	size_t len;
 	const struct scan_map *map;	/* NULL: the window itself */
 	size_t at;		/* where text[0] is in what the map describes */
+	const struct scan_classes *classes;	/* of all of that */
+	struct scan_packed_probe *probe;	/* NULL: nothing is unpacked */
+	bool bytes;		/* what is looked for may be other than ASCII */
+	size_t least;		/* bytes of the shortest thing that is looked for */
 };
 
 void scan_view_free(struct scan_view *view);	/* wipes */
@@ -56,9 +62,11 @@ int scan_view_deltas(const struct scan_part *part, struct scan_view *view);
 int scan_view_runs(const struct scan_part *part, struct scan_view *base64,
     struct scan_view *hex, struct scan_view *base32);
 
-/* For those that write views: room for more bytes; begin and end a segment. */
+/* For those that write views: room for more bytes; begin and end a segment;
+ * forget the last one. */
 int scan_view_room(struct scan_view *view, size_t more);
 int scan_view_begin(struct scan_view *view);
 int scan_view_end(struct scan_view *view);
+void scan_view_drop(struct scan_view *view);
 
 #endif
