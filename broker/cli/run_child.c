@@ -16,7 +16,7 @@
 struct report {
 	enum { HIDDEN, NOT_HIDDEN, HIDING_FAILED, NO_EXEC } what;
 	int error;
-	char step[32];
+	char step[96];
 };
 
 static void
@@ -88,8 +88,10 @@ hear(int fd, const char *program, struct run_child_result *result)
 		if (report.what == HIDING_FAILED) {
 			result->started = false;
 			snprintf(result->why, sizeof(result->why), "the home could "
-			    "not be hidden from the command: %s: %s; --no-hide "
-			    "runs it without", report.step, strerror(report.error));
+			    "not be hidden from the command: %s%s%s; --no-hide "
+			    "runs it without", report.step,
+			    report.error != 0 ? ": " : "",
+			    report.error != 0 ? strerror(report.error) : "");
 		}
 		if (report.what == NO_EXEC) {
 			result->started = false;

@@ -1,4 +1,7 @@
 #include "cli/run_hide.h"
+#include "cli/cli.h"
+#include "cli/run_mounts.h"
+#include "cli/run_reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +27,15 @@ struct kept_file {
 struct run_hide_plan {
 	struct run_hide what;
 	struct kept_file files[RUN_HIDE_FILES];
-	char *masks[RUN_HIDE_MASKS];	/* resolved, outside home; NULL: none */
+	char *home;			/* resolved */
+	struct stat home_st;
+	struct run_mounts_names covers;	/* outside home: passphrases, other names */
+	struct run_reach *reach;
 };
+
+/* What is to be seen of the home by nobody inside. */
+static const char *const parts[] = { "config.json", "master.json", "ca/ca.key",
+    "vault", "pack", "packs", "ledger", "runs", "run/operator.sock" };
 
 static int
 load(struct kept_file *file, const char *path)
@@ -51,30 +61,52 @@ load(struct kept_file *file, const char *path)
 	return rc;
 }
 
-static bool
-below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && path[len] == '/';
-}
-
-/* What we cannot reach the command cannot either: it is the same user. */
+/* A file or directory outside, and whatever else it is called.  What we cannot
+ * reach the command cannot either: it is the same user. */
 static int
-resolve(char **out, const char *path, const char *home)
+add_cover(struct run_hide_plan *plan, const struct run_mounts *mounts,
+    const char *path)
 {
 	char *real = realpath(path, NULL);
 	struct stat st;
+	int rc = 0;
 
 	if (real == NULL)
 		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ?
 		    0 : -1;
-	if (stat(real, &st) != 0 || !S_ISREG(st.st_mode) || below(real, home)) {
-		free(real);
-		return 0;
+	if (stat(real, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
+	    run_mounts_within(real, plan->home) == NULL &&
+	    (run_mounts_add(&plan->covers, real, plan->home) != 0 ||
+	    run_mounts_others(mounts, real, plan->home, &plan->covers) != 0))
+		rc = -1;
+	free(real);
+	return rc;
+}
+
+/* A part that is a link to elsewhere must not be left there. */
+static const char *
+gather_covers(struct run_hide_plan *plan, const struct run_mounts *mounts)
+{
+	const struct run_hide *what = &plan->what;
+	char path[PATH_MAX];
+	size_t i;
+	int n;
+
+	if (run_mounts_others(mounts, plan->home, plan->home,
+	    &plan->covers) != 0)
+		return what->home;
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		n = snprintf(path, sizeof(path), "%s/%s", plan->home, parts[i]);
+		if (n < 0 || (size_t)n >= sizeof(path) ||
+		    add_cover(plan, mounts, path) != 0)
+			return parts[i];
 	}
-	*out = real;
-	return 0;
+	for (i = 0; i < RUN_HIDE_MASKS; i++)
+		if (what->masks[i] != NULL &&
+		    add_cover(plan, mounts, what->masks[i]) != 0)
+			return what->masks[i];
+	return NULL;
 }
 
 /* NULL, or the path that stands in the way (errno says why). */
@@ -82,20 +114,25 @@ static const char *
 gather(struct run_hide_plan *plan)
 {
 	const struct run_hide *what = &plan->what;
-	const char *bad = NULL;
-	char *home;
+	struct run_reach_hidden hidden = { .covers = &plan->covers };
+	struct run_mounts *mounts;
+	const char *bad;
 	size_t i;
 
 	for (i = 0; i < RUN_HIDE_FILES && what->files[i] != NULL; i++)
 		if (load(&plan->files[i], what->files[i]) != 0)
 			return what->files[i];
-	if ((home = realpath(what->home, NULL)) == NULL)
+	if ((plan->home = realpath(what->home, NULL)) == NULL ||
+	    stat(plan->home, &plan->home_st) != 0)
 		return what->home;
-	for (i = 0; bad == NULL && i < RUN_HIDE_MASKS; i++)
-		if (what->masks[i] != NULL &&
-		    resolve(&plan->masks[i], what->masks[i], home) != 0)
-			bad = what->masks[i];
-	free(home);
+	if ((mounts = run_mounts_read()) == NULL)
+		return "/proc/self/mountinfo";
+	bad = gather_covers(plan, mounts);
+	hidden.home = plan->home;
+	if (bad == NULL &&
+	    (plan->reach = run_reach_gather(&hidden, mounts)) == NULL)
+		bad = "/proc/self/fd";
+	run_mounts_free(mounts);
 	return bad;
 }
 
@@ -127,8 +164,9 @@ run_hide_release(struct run_hide_plan *plan)
 		return;
 	for (i = 0; i < RUN_HIDE_FILES; i++)
 		free(plan->files[i].bytes);
-	for (i = 0; i < RUN_HIDE_MASKS; i++)
-		free(plan->masks[i]);
+	run_mounts_names_free(&plan->covers);
+	run_reach_free(plan->reach);
+	free(plan->home);
 	free(plan);
 }
 
@@ -199,7 +237,20 @@ bind_fd(int fd, const char *path)
 }
 
 static int
-mask_all(const struct run_hide_plan *plan)
+cover_one(const char *empty, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)	/* within another that is covered */
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+	if (S_ISDIR(st.st_mode))
+		return mount("countersign", path, "tmpfs", FLAGS | MS_RDONLY,
+		    "mode=0755,size=4k");
+	return mount(empty, path, NULL, MS_BIND, NULL);
+}
+
+static int
+cover_all(const struct run_hide_plan *plan)
 {
 	char empty[PATH_MAX];
 	size_t i;
@@ -209,9 +260,8 @@ mask_all(const struct run_hide_plan *plan)
 	if (n < 0 || (size_t)n >= sizeof(empty) ||
 	    put(empty, "", 0, O_CREAT | O_EXCL) != 0)
 		return -1;
-	for (i = 0; i < RUN_HIDE_MASKS; i++)
-		if (plan->masks[i] != NULL &&
-		    mount(empty, plan->masks[i], NULL, MS_BIND, NULL) != 0)
+	for (i = 0; i < plan->covers.n; i++)
+		if (cover_one(empty, plan->covers.path[i]) != 0)
 			return -1;
 	return 0;
 }
@@ -231,7 +281,7 @@ fill(const struct run_hide_plan *plan, int socket)
 	    put(what->socket, "", 0, O_CREAT | O_EXCL) != 0 ||
 	    bind_fd(socket, what->socket) != 0)
 		return "agent.sock";
-	return mask_all(plan) != 0 ? "passphrase file" : NULL;
+	return cover_all(plan) != 0 ? "files outside of it" : NULL;
 }
 
 /* A new name space with mounts of its own, and the home's place taken. */
@@ -250,6 +300,49 @@ cover(const struct run_hide *what, int *socket)
 	    "mode=0755,size=8m") != 0)
 		return "tmpfs";
 	return NULL;
+}
+
+/* Looked at from inside: is it really not there? */
+static const char *
+verify(const struct run_hide_plan *plan)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	size_t i;
+
+	errno = 0;
+	for (i = 0; i < plan->covers.n; i++)
+		if (stat(plan->covers.path[i], &st) == 0 &&
+		    (S_ISDIR(st.st_mode) ? st.st_nlink > 2 ||
+		    st.st_dev == plan->home_st.st_dev : st.st_size > 0))
+			return "a file outside of it is still to be seen";
+	if (stat(plan->what.home, &st) != 0 ||
+	    (st.st_dev == plan->home_st.st_dev &&
+	    st.st_ino == plan->home_st.st_ino))
+		return "it is still to be seen";
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", plan->home, parts[i]);
+		if (lstat(path, &st) == 0)
+			return "part of it is still to be seen";
+	}
+	errno = 0;
+	return NULL;
+}
+
+static const char *
+renew(const struct run_hide_plan *plan)
+{
+	size_t closed;
+	int first = -1;
+	const char *bad = run_reach_renew(plan->reach, &closed, &first);
+
+	if (bad == NULL && closed > 0)
+		cli_err("note: %zu inherited descriptor%s, %d%s, closed for the "
+		    "command: %s of what is hidden from it", closed,
+		    closed == 1 ? "" : "s", first, closed == 1 ? " is" :
+		    " the first, are", closed == 1 ? "it is" : "they are");
+	errno = 0;	/* the words say it all */
+	return bad;
 }
 
 /* Refused by the kernel's configuration, a container's or a security module. */
@@ -278,6 +371,10 @@ run_hide_apply(const struct run_hide_plan *plan, const char **step)
 	if (*step == NULL && mount(NULL, what->home, NULL,
 	    MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS, NULL) != 0)
 		*step = "read-only";
+	if (*step == NULL)
+		*step = verify(plan);
+	if (*step == NULL)
+		*step = renew(plan);
 	error = errno;
 	if (socket != -1)
 		close(socket);

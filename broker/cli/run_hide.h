@@ -4,6 +4,11 @@
  * What the agent needs is put there again: the CA certificates, Node's preload
  * and agent.sock.  The operators' socket, the vault and the ledger are not.
  *
+ * Nor does it keep what it had hold of before: the working directory is entered
+ * and inherited descriptors of directories are opened anew (run_reach.h), other
+ * names that bind mounts give to the home are covered too (run_mounts.h), and
+ * all of it is looked at again from inside.
+ *
  * The user name space also keeps the agent from looking into processes of the
  * same user outside it (ptrace, /proc/PID/environ, /proc/PID/root).  It is no
  * sandbox: what runs services for the user (systemd --user, cron, a reachable
@@ -36,7 +41,7 @@ void run_hide_release(struct run_hide_plan *plan);
  * it does, and something else went wrong; nothing must be run then. */
 enum run_hide_result { RUN_HIDE_DONE, RUN_HIDE_CANNOT, RUN_HIDE_FAILED };
 
-/* In the child.  *step is what did not work, and errno why. */
+/* In the child.  *step is what did not work, and errno why, or 0. */
 enum run_hide_result run_hide_apply(const struct run_hide_plan *plan,
     const char **step);
 

@@ -206,6 +206,37 @@ class Bench:
         return b"\n".join(out)
 
 
+def as_nobody(t, body):
+    """body(t) as an unprivileged user, in a process of its own; its points are ours."""
+    if os.geteuid() != 0:
+        return t.skip("not root: this was it", "unprivileged user")
+    nobody = 65534
+    if subprocess.run(["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups", "test", "-x", os.path.join(BUILD, "countersign")],
+                      check=False).returncode != 0:
+        return t.skip("the build directory is closed to other users", "unprivileged user")
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setgid(nobody)
+            os.setuid(nobody)
+            if not os.access(sys.executable, os.X_OK):
+                sys.executable = "/usr/bin/python3"
+            body(t)
+            sys.stdout.flush()
+            os._exit(t.n % 100 + (100 if t.failed else 0))
+        except BaseException as e:  # noqa: BLE001 - the child must not return into the runner
+            print("# " + repr(e), flush=True)
+            os._exit(255)
+    before = t.n
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code == 255:
+        return t.ok(False, "the unprivileged scenario ran to its end")
+    t.n, t.failed = code % 100, t.failed + (code >= 100)
+    return t.n > before or t.ok(False, "the unprivileged scenario has points")
+
+
 def raw(port, data, timeout=10, half_close=False):
     """Send bytes to a local port, return what comes until the peer closes or is silent."""
     with socket.create_connection(("127.0.0.1", port), timeout=timeout) as s:
