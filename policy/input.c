@@ -5,54 +5,42 @@
 #include "policy/input.h"
 #include "policy/utf8.h"
 
-#define AT(member) offsetof(struct policy_input, member)
-#define TEXT(section, name, member) \
-	{ section, VALUE_STRING_LITERAL(name), INPUT_TEXT, false, AT(member) }
-#define INTEGER(section, name, member) \
-	{ section, VALUE_STRING_LITERAL(name), INPUT_INTEGER, false, AT(member) }
-#define JSON(section, name, member) \
-	{ section, VALUE_STRING_LITERAL(name), INPUT_JSON, false, AT(member) }
-#define ALONE(section, name, type, member) \
-	{ section, VALUE_STRING_LITERAL(name), type, true, AT(member) }
+/* A member is called as in struct policy_input. */
+#define ROW(type, section, name, alone, at) { INPUT_##section, \
+	VALUE_STRING_LITERAL(#name), INPUT_##type, alone, \
+	offsetof(struct policy_input, at) }
+#define ONE(type, section, group, a) ROW(type, section, a, false, group.a)
+#define TWO(type, section, group, a, b) \
+	ONE(type, section, group, a), ONE(type, section, group, b)
+#define THREE(type, section, group, a, b, c) \
+	TWO(type, section, group, a, b), ONE(type, section, group, c)
+#define BUDGET(section, group) \
+	TWO(INTEGER, section, group, bytes_out, cost), \
+	TWO(INTEGER, section, group, requests, wall_ms)
+#define ALONE(type, section, name) ROW(type, section, name, true, name)
 
 /* In order of the names, so that building the document never sorts. */
 const struct input_field input_fields[INPUT_FIELDS] = {
-	JSON(INPUT_ACTION, "args", action.args),
-	TEXT(INPUT_ACTION, "kind", action.kind),
-	TEXT(INPUT_ACTION, "name", action.name),
-	TEXT(INPUT_ACTION, "verb", action.verb),
-	ALONE(INPUT_ADAPTER, "adapter", INPUT_TEXT, adapter),
-	TEXT(INPUT_AGENT, "name", agent.name),
-	TEXT(INPUT_AGENT, "version", agent.version),
-	INTEGER(INPUT_BUDGET, "bytes_out", budget.bytes_out),
-	INTEGER(INPUT_BUDGET, "cost", budget.cost),
-	INTEGER(INPUT_BUDGET, "requests", budget.requests),
-	INTEGER(INPUT_BUDGET, "wall_ms", budget.wall_ms),
-	TEXT(INPUT_CALLER, "cgroup", caller.cgroup),
-	TEXT(INPUT_CALLER, "exe", caller.exe),
-	INTEGER(INPUT_CALLER, "pid", caller.pid),
-	INTEGER(INPUT_CALLER, "uid", caller.uid),
-	ALONE(INPUT_DELEGATION, "delegation", INPUT_JSON, delegation),
-	TEXT(INPUT_GRANT, "id", grant.id),
-	INTEGER(INPUT_GRANT, "uses_left", grant.uses_left),
-	INTEGER(INPUT_LIMITS, "bytes_out", limits.bytes_out),
-	INTEGER(INPUT_LIMITS, "cost", limits.cost),
-	INTEGER(INPUT_LIMITS, "requests", limits.requests),
-	INTEGER(INPUT_LIMITS, "wall_ms", limits.wall_ms),
-	ALONE(INPUT_NOW, "now_ns", INPUT_INTEGER, now_ns),
-	TEXT(INPUT_RUN, "id", run.id),
-	INTEGER(INPUT_RUN, "opened_ns", run.opened_ns),
-	TEXT(INPUT_RUN, "parent", run.parent),
-	TEXT(INPUT_RUN, "principal", run.principal),
-	TEXT(INPUT_SECRET, "binding", secret.binding),
-	TEXT(INPUT_SECRET, "name", secret.name),
-	INTEGER(INPUT_SECRET, "version", secret.version),
-	TEXT(INPUT_TARGET, "host", target.host),
-	TEXT(INPUT_TARGET, "ip", target.ip),
-	TEXT(INPUT_TARGET, "path", target.path),
-	INTEGER(INPUT_TARGET, "port", target.port),
-	TEXT(INPUT_TARGET, "query", target.query),
-	TEXT(INPUT_TARGET, "scheme", target.scheme),
+	ONE(JSON, ACTION, action, args),
+	THREE(TEXT, ACTION, action, kind, name, verb),
+	ALONE(TEXT, ADAPTER, adapter),
+	TWO(TEXT, AGENT, agent, name, version),
+	BUDGET(BUDGET, budget),
+	TWO(TEXT, CALLER, caller, cgroup, exe),
+	TWO(INTEGER, CALLER, caller, pid, uid),
+	ALONE(JSON, DELEGATION, delegation),
+	ONE(TEXT, GRANT, grant, id),
+	ONE(INTEGER, GRANT, grant, uses_left),
+	BUDGET(LIMITS, limits),
+	ALONE(INTEGER, NOW, now_ns),
+	ONE(TEXT, RUN, run, id),
+	ONE(INTEGER, RUN, run, opened_ns),
+	TWO(TEXT, RUN, run, parent, principal),
+	TWO(TEXT, SECRET, secret, binding, name),
+	ONE(INTEGER, SECRET, secret, version),
+	THREE(TEXT, TARGET, target, host, ip, path),
+	ONE(INTEGER, TARGET, target, port),
+	TWO(TEXT, TARGET, target, query, scheme),
 };
 
 #define NAME(section, name) [section] = VALUE_STRING_LITERAL(name)

@@ -119,6 +119,7 @@ load_plan(struct policy_pack *pack, char *err, size_t err_len)
 
 	if (file == NULL) {
 		snprintf(err, err_len, "plan.json: missing; make it with "
+		    "`countersign policy build`, that is "
 		    "`opa build -t plan -e %s`", PACK_ENTRY);
 		return false;
 	}

@@ -1,4 +1,5 @@
 /* Packs written to disk, by their digest. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "policy/pack.h"
+
+#define UNFINISHED ".new."	/* and six characters of mkdtemp() */
 
 static int
 write_all(int fd, const char *p, size_t n)
@@ -87,7 +90,8 @@ write_pack(const struct policy_pack *pack, const char *parent,
 	int saved;
 	size_t i;
 
-	if (snprintf(temp, sizeof(temp), "%s/.new.XXXXXX", parent) >=
+	if (snprintf(temp, sizeof(temp), "%s/" UNFINISHED "XXXXXX",
+	    parent) >=
 	    (int)sizeof(temp) || mkdtemp(temp) == NULL)
 		return -1;
 	for (i = 0; i < pack->files.n; i++)
@@ -122,4 +126,23 @@ fail:
 	snprintf(err, err_len, "%s: the pack cannot be kept there: %s", dir,
 	    strerror(errno));
 	return -1;
+}
+
+void
+policy_packs_tidy(const char *dir)
+{
+	DIR *list = opendir(dir);
+	struct dirent *entry;
+	char path[PATH_MAX];
+
+	while (list != NULL && (entry = readdir(list)) != NULL) {
+		if (strncmp(entry->d_name, UNFINISHED,
+		    sizeof(UNFINISHED) - 1) == 0 &&
+		    strlen(entry->d_name) == sizeof(UNFINISHED) - 1 + 6 &&
+		    snprintf(path, sizeof(path), "%s/%s", dir,
+		    entry->d_name) < (int)sizeof(path))
+			remove_tree(path);
+	}
+	if (list != NULL)
+		closedir(list);
 }

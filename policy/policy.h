@@ -60,6 +60,10 @@ const char *policy_pack_revision(const struct policy_pack *pack);
 int policy_pack_keep(const struct policy_pack *pack, const char *dir,
     char *err, size_t err_len);
 
+/* Remove from dir what a policy_pack_keep() that was cut off left behind.  Only
+ * while nobody else keeps packs there. */
+void policy_packs_tidy(const char *dir);
+
 /* The pack's data document as JSON text; valid while the pack is. */
 const char *policy_pack_data(const struct policy_pack *pack, size_t *len);
 

@@ -97,6 +97,8 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 		snprintf(err, err_len, "out of (locked) memory");
 		goto fail;
 	}
+	if (gate->packs_dir != NULL)
+		policy_packs_tidy(gate->packs_dir);
 	gate->rules = rules_load(gate->pack_path, err, err_len);
 	if (gate->rules == NULL ||
 	    rules_keep(gate, gate->rules, err, err_len) == -1)

@@ -115,6 +115,16 @@ piece(struct matches *m, size_t start, size_t end)
 	    value_string(m->eval->arena, m->p + start, end - start);
 }
 
+/* The first *n of them, all where it is below 0. */
+static bool
+matches_limited(struct matches *m, struct eval *eval,
+    const struct value *const *args, int64_t *n)
+{
+	return want_texts(eval, args, 2) &&
+	    builtin_want_int(eval, args, 2, n) &&
+	    matches_init(m, eval, args[0], args[1]);
+}
+
 static const struct value *
 call_find_n(struct eval *eval, const struct value *const *args)
 {
@@ -122,9 +132,7 @@ call_find_n(struct eval *eval, const struct value *const *args)
 	struct value *out;
 	int64_t n;
 
-	if (!want_texts(eval, args, 2) ||
-	    !builtin_want_int(eval, args, 2, &n) ||
-	    !matches_init(&m, eval, args[0], args[1]))
+	if (!matches_limited(&m, eval, args, &n))
 		return NULL;
 	out = value_array(eval->arena, 0);
 	while (n != 0 && matches_next(&m)) {
@@ -143,9 +151,7 @@ call_find_submatch_n(struct eval *eval, const struct value *const *args)
 	uint32_t i;
 	int64_t n;
 
-	if (!want_texts(eval, args, 2) ||
-	    !builtin_want_int(eval, args, 2, &n) ||
-	    !matches_init(&m, eval, args[0], args[1]))
+	if (!matches_limited(&m, eval, args, &n))
 		return NULL;
 	out = value_array(eval->arena, 0);
 	while (n != 0 && matches_next(&m)) {

@@ -3,6 +3,7 @@
 
 #include "policy/builtin.h"
 #include "policy/command/command.h"
+#include "policy/command/command_data.h"
 
 /* Builtins that can fail, called under `not`: strict mode denies where OPA
  * would take the failure for "does not hold" and go on. */
@@ -47,47 +48,6 @@ walk(struct warner *w, const struct plan_block *block, bool negated)
 		for (k = 0; k < s->n_blocks; k++)
 			walk(w, &s->blocks[k], negated || s->kind == PLAN_NOT);
 	}
-}
-
-/* "METHOD /glob": a line that is not so allows nothing, silently. */
-static unsigned
-check_bindings(const struct policy_pack *pack)
-{
-	const struct value *bindings = value_member(pack->data, "bindings");
-	unsigned bad = 0;
-	uint32_t i, k;
-
-	if (bindings == NULL || bindings->kind != VALUE_OBJECT)
-		return 0;
-	for (i = 0; i < bindings->col.n; i++) {
-		const struct value *id = value_key_at(bindings, i);
-		const struct value *allow = value_member(
-		    value_at(bindings, i), "allow");
-
-		if (allow == NULL || allow->kind != VALUE_ARRAY) {
-			printf("warning: binding %.*s has no list allow\n",
-			    (int)id->str.n, id->str.p);
-			bad++;
-			continue;
-		}
-		for (k = 0; k < allow->col.n; k++) {
-			const struct value *v = allow->col.items[k];
-			const char *space = v->kind == VALUE_STRING &&
-			    v->str.n > 0 ? memchr(v->str.p, ' ', v->str.n) :
-			    NULL;
-
-			if (space != NULL && space + 1 < v->str.p + v->str.n &&
-			    (space[1] == '/' || space[1] == '*') &&
-			    memchr(space + 1, ' ', (size_t)(v->str.p +
-			    v->str.n - space - 1)) == NULL)
-				continue;
-			printf("warning: binding %.*s: allow entry %u is not "
-			    "\"METHOD /path\" and allows nothing\n",
-			    (int)id->str.n, id->str.p, k);
-			bad++;
-		}
-	}
-	return bad;
 }
 
 static void
@@ -142,7 +102,7 @@ command_check(const struct command_args *args)
 		for (k = 0; k < w.func->n_blocks; k++)
 			walk(&w, &w.func->blocks[k], false);
 	}
-	bad = check_bindings(pack);
+	bad = command_data_check(pack->data);
 	if (pack->entry == NULL) {
 		printf("warning: no entry point " PACK_ENTRY ": everything is "
 		    "denied\n");

@@ -90,6 +90,11 @@ policy_pack_keep(const struct policy_pack *pack, const char *dir, char *err,
 	return 0;
 }
 
+void
+policy_packs_tidy(const char *dir)
+{
+}
+
 const char *
 policy_pack_data(const struct policy_pack *pack, size_t *len)
 {

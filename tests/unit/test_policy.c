@@ -255,6 +255,39 @@ bad_packs(void **state)
 	(void)state;
 }
 
+/* Of a keep that was cut off: its name, six characters and no others. */
+static void
+leftovers_are_removed(void **state)
+{
+	static const char *const names[] = { ".new.AbC12z", ".new.keep",
+	    ".new.AbC12zz", "new.AbC12z" };
+	char parent[] = "/tmp/cs-packs-XXXXXX", path[160], inner[200];
+	struct stat st;
+	FILE *f;
+
+	assert_non_null(mkdtemp(parent));
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%s", parent, names[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(inner, sizeof(inner), "%s/data.json", path);
+		assert_non_null(f = fopen(inner, "w"));
+		fclose(f);
+	}
+	snprintf(path, sizeof(path), "%s/.new.linked", parent);
+	assert_int_equal(symlink("new.AbC12z", path), 0);
+	policy_packs_tidy(parent);
+	assert_int_equal(lstat(path, &st), -1);	/* the link, not where it leads */
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%s/data.json", parent,
+		    names[i]);
+		assert_int_equal(stat(path, &st), i == 0 ? -1 : 0);
+	}
+	snprintf(path, sizeof(path), "rm -r %s", parent);
+	assert_int_equal(system(path), 0);
+	policy_packs_tidy("/nonexistent");
+	(void)state;
+}
+
 static void
 entry_point_is_needed_to_allow(void **state)
 {
@@ -336,6 +369,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(default_pack_denies), T(requests), T(obligations),
 		T(hostile_input), T(digest_covers_every_file), T(bad_packs),
+		T(leftovers_are_removed),
 		T(entry_point_is_needed_to_allow), T(input_json),
 		T(default_pack_is_not_overwritten), T(data_document),
 	};
