@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +7,16 @@
 #include <openssl/evp.h>
 #include <sodium.h>
 
+#include "ledger/scan/classes.h"
 #include "ledger/scan/formats.h"
 #include "ledger/scan/tags.h"
 #include "ledger/scan/tags_impl.h"
 
-#define BITMAP_BITS 20
+#define SPARSE 128	/* bits of the filter for each tag: one window in so many passes */
+#define FILTER_MIN 16384
 #define BATCH 256	/* windows hashed at once: what is hashed stays near */
 #define BLOCK 16	/* of AES */
+#define BLOCKS 16	/* words of bits at a time */
 
 struct scan_tags {
 	uint8_t key[SCAN_TAG_KEY_LEN];
@@ -20,12 +24,17 @@ struct scan_tags {
 	size_t n;
 	uint8_t (*tag)[SCAN_TAG_LEN];	/* sorted */
 	uint64_t *bitmap;
+	uint32_t bits;		/* of it: small, so that it stays near */
+	bool digit;		/* every window that is tagged holds one */
 };
 
 struct scan_tags_room {
 	const struct scan_tags *tags;
 	EVP_CIPHER_CTX *aes;
+	bool direct;		/* the processor's own AES is used */
+	struct scan_tag_keys keys;
 	uint8_t first[BATCH * BLOCK], second[BATCH * BLOCK], state[BATCH * BLOCK];
+	const uint8_t *text;
 	size_t at[BATCH], n;	/* where in the text they are */
 };
 
@@ -36,25 +45,28 @@ struct scan_tags_room {
  * where x2 holds the window's last 8 bytes, a 1 bit, and its length.
  */
 static void
-put(struct scan_tags_room *room, const uint8_t *window, size_t at)
+put(struct scan_tags_room *room, unsigned i)
 {
-	uint8_t *second = room->second + room->n * BLOCK;
+	const uint8_t *window = room->text + room->at[i];
+	uint8_t *second = room->second + i * BLOCK;
 
-	memcpy(room->first + room->n * BLOCK, window, BLOCK);
+	memcpy(room->first + i * BLOCK, window, BLOCK);
 	memset(second, 0, BLOCK);
 	memcpy(second, window + BLOCK, SCAN_TAG_WIDTH - BLOCK);
 	second[SCAN_TAG_WIDTH - BLOCK] = 0x80;
 	second[BLOCK - 1] = SCAN_TAG_WIDTH;
-	room->at[room->n++] = at;
 }
 
-/* The tags of what was put, into state. */
+/* By the library. */
 static int
-hash(struct scan_tags_room *room)
+hash_plain(struct scan_tags_room *room)
 {
 	size_t k, bytes = room->n * BLOCK;
+	unsigned i;
 	int len;
 
+	for (i = 0; i < room->n; i++)
+		put(room, i);
 	if (EVP_EncryptUpdate(room->aes, room->state, &len, room->first,
 	    (int)bytes) != 1)
 		return -1;
@@ -68,6 +80,16 @@ hash(struct scan_tags_room *room)
 	return 0;
 }
 
+/* The tags of the windows that wait, into state. */
+static int
+hash(struct scan_tags_room *room)
+{
+	if (!room->direct)
+		return hash_plain(room);
+	scan_tag_aes_hash(&room->keys, room->text, room->at, room->n, room->state);
+	return 0;
+}
+
 static struct scan_tags_room *
 room_new(const uint8_t key[SCAN_TAG_KEY_LEN])
 {
@@ -76,6 +98,9 @@ room_new(const uint8_t key[SCAN_TAG_KEY_LEN])
 	if (room == NULL)
 		return NULL;
 	memset(room, 0, sizeof(*room));
+	room->direct = scan_tag_aes_available();
+	if (room->direct)
+		scan_tag_aes_keys(key, &room->keys);
 	room->aes = EVP_CIPHER_CTX_new();
 	if (room->aes != NULL && EVP_EncryptInit_ex(room->aes, EVP_aes_128_ecb(), NULL,
 	    key, NULL) == 1 && EVP_CIPHER_CTX_set_padding(room->aes, 0) == 1)
@@ -110,9 +135,13 @@ scan_tag_make(const uint8_t key[SCAN_TAG_KEY_LEN], const uint8_t *window,
 	struct scan_tags_room *room = room_new(key);
 	int result = -1;
 
-	if (room != NULL)
-		put(room, window, 0);
-	if (room != NULL && hash(room) == 0) {
+	if (room == NULL)
+		return -1;
+	/* the library's own words here: a mistake in the quicker way would make
+	 * tags that nobody else finds, and the canary tells the other way round */
+	room->text = window;
+	room->n = 1;
+	if (hash_plain(room) == 0) {
 		memcpy(tag, room->state, SCAN_TAG_LEN);
 		result = 0;
 	}
@@ -135,10 +164,12 @@ scan_tag_char(uint8_t c)
 }
 
 static uint32_t
-bit_of(const uint8_t *tag)
+bit_of(const struct scan_tags *tags, const uint8_t *tag)
 {
-	return (tag[0] | (uint32_t)tag[1] << 8 | (uint32_t)tag[2] << 16) &
-	    ((1u << BITMAP_BITS) - 1);
+	uint32_t bits;
+
+	memcpy(&bits, tag, sizeof(bits));
+	return bits & (tags->bits - 1);
 }
 
 static int
@@ -151,7 +182,7 @@ static void
 look_up(const struct scan_tags *tags, const uint8_t *tag, size_t at,
     void (*found)(void *context, size_t at, const char *id), void *context)
 {
-	uint32_t bit = bit_of(tag);
+	uint32_t bit = bit_of(tags, tag);
 	char id[24];
 
 	if ((tags->bitmap[bit / 64] >> bit % 64 & 1) == 0 ||
@@ -176,28 +207,60 @@ flush(struct scan_tags_room *room, void (*found)(void *context, size_t at,
 	return 0;
 }
 
-/* Only runs of the alphabet that hold a window; a run that long covers every
- * 24th byte. */
+static struct scan_table kinds;	/* alphabet, decimal digit */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+fill_kinds(void)
+{
+	unsigned c;
+
+	for (c = 0; c < 256; c++)
+		kinds.of[c] = (uint8_t)(alphabet[c] | (c >= '0' && c <= '9') << 1);
+	scan_table_made(&kinds);
+}
+
+/* Where windows begin that may be tagged: of the alphabet throughout, and, where
+ * the file says that all of its are, with a digit among them. */
+static uint64_t
+windows_of(const struct scan_planes *block, bool digit)
+{
+	unsigned __int128 m = (unsigned __int128)block[1].plane[1] << 64 | block->plane[1];
+	uint64_t starts = scan_row(block->plane[0], block[1].plane[0], SCAN_TAG_WIDTH);
+
+	if (starts == 0 || !digit)
+		return starts;
+	m |= m >> 1;
+	m |= m >> 2;
+	m |= m >> 4;
+	return starts & (uint64_t)(m | m >> 8 | m >> 16);
+}
+
 int
 scan_tags_run(struct scan_tags_room *room, const uint8_t *text, size_t len,
     void (*found)(void *context, size_t at, const char *id), void *context)
 {
-	size_t probe, start, end, floor = 0;
+	struct scan_planes block[BLOCKS + 1];
+	size_t at, n, k, left;
+	uint64_t starts;
 
+	pthread_once(&once, fill_kinds);
+	room->text = text;
 	room->n = 0;
-	for (probe = SCAN_TAG_WIDTH - 1; probe < len; probe += SCAN_TAG_WIDTH) {
-		if (!alphabet[text[probe]])
-			continue;
-		for (start = probe; start > floor && alphabet[text[start - 1]]; start--)
-			;
-		for (end = probe + 1; end < len && alphabet[text[end]]; end++)
-			;
-		for (; start + SCAN_TAG_WIDTH <= end; start++) {
-			put(room, text + start, start);
-			if (room->n == BATCH && flush(room, found, context) != 0)
-				return -1;
-		}
-		floor = probe = end;
+	for (at = 0; at < len; at += BLOCKS * SCAN_LANE) {
+		left = len - at;
+		n = left < sizeof(block) / sizeof(*block) * SCAN_LANE ? left :
+		    sizeof(block) / sizeof(*block) * SCAN_LANE;
+		memset(block + n / SCAN_LANE, 0, sizeof(block) - n / SCAN_LANE * sizeof(*block));
+		scan_planes_of(&kinds, text + at, n, block);
+		for (k = 0; k < BLOCKS; k++)
+			for (starts = windows_of(block + k, room->tags->digit); starts != 0;
+			    starts &= starts - 1) {
+				room->at[room->n++] = at + k * SCAN_LANE +
+				    (size_t)__builtin_ctzll(starts);
+				if (room->n == BATCH && flush(room, found, context) != 0)
+					return -1;
+			}
 	}
 	return flush(room, found, context);
 }
@@ -248,6 +311,7 @@ fill(struct scan_tags *tags, const json_t *root)
 	const json_t *list = json_object_get(root, "tags");
 	json_int_t version = json_integer_value(json_object_get(root, "v"));
 	const char *type = json_string_value(json_object_get(root, "type"));
+	uint32_t bit;
 	size_t i;
 
 	if (type == NULL || strcmp(type, SCAN_TAGS_TYPE) != 0)
@@ -259,8 +323,11 @@ fill(struct scan_tags *tags, const json_t *root)
 	    !json_is_array(list) || json_array_size(list) == 0 ||
 	    json_array_size(list) > SCAN_TAGS_MAX)
 		return "scan tags without key or tags, or with too many";
+	tags->digit = json_is_true(json_object_get(root, "digit"));
 	tags->tag = calloc(json_array_size(list), SCAN_TAG_LEN);
-	tags->bitmap = calloc((1u << BITMAP_BITS) / 64, sizeof(*tags->bitmap));
+	for (tags->bits = FILTER_MIN; tags->bits < SPARSE * json_array_size(list);)
+		tags->bits *= 2;
+	tags->bitmap = calloc(tags->bits / 64, sizeof(*tags->bitmap));
 	if (tags->tag == NULL || tags->bitmap == NULL)
 		return "out of memory";
 	for (i = 0; i < json_array_size(list); i++) {
@@ -270,7 +337,8 @@ fill(struct scan_tags *tags, const json_t *root)
 			return "a scan tag that is not 32 hexadecimal digits";
 		if (tags->n > 0 && by_bytes(tags->tag[tags->n - 1], tag) >= 0)
 			return "scan tags that are not in order";
-		tags->bitmap[bit_of(tag) / 64] |= UINT64_C(1) << bit_of(tag) % 64;
+		bit = bit_of(tags, tag);
+		tags->bitmap[bit / 64] |= UINT64_C(1) << bit % 64;
 		tags->n++;
 	}
 	return NULL;

@@ -15,4 +15,18 @@ bool scan_tag_char(uint8_t c);
 int scan_tag_make(const uint8_t key[SCAN_TAG_KEY_LEN], const uint8_t *window,
     uint8_t tag[SCAN_TAG_LEN]);
 
+/* ---- the processor's AES ---- */
+
+/* Round keys of AES-128. */
+struct scan_tag_keys {
+	uint8_t round[11][16];
+};
+
+bool scan_tag_aes_available(void);
+void scan_tag_aes_keys(const uint8_t key[SCAN_TAG_KEY_LEN], struct scan_tag_keys *keys);
+
+/* The tags of the windows at text + at[0 .. n), one behind the other. */
+void scan_tag_aes_hash(const struct scan_tag_keys *keys, const uint8_t *text,
+    const size_t *at, size_t n, uint8_t *tags);
+
 #endif

@@ -74,12 +74,16 @@ tenths_unknown(const uint8_t *p)
 static unsigned
 hidden(const uint8_t *secret, const uint8_t *tenths, size_t at)
 {
-	unsigned sum = 0;
+	unsigned sum = 0, digits = 0;
 	size_t i;
 
-	for (i = at; i < at + SCAN_TAG_WIDTH; i++)
+	for (i = at; i < at + SCAN_TAG_WIDTH; i++) {
 		if (!scan_tag_char(secret[i]))
 			return 0;
+		digits += isdigit(secret[i]) != 0;
+	}
+	if (digits == 0)
+		return 0;	/* a scan passes over words */
 	if (tenths == NULL)
 		return tenths_unknown(secret + at) * SCAN_TAG_WIDTH;
 	for (i = at; i < at + SCAN_TAG_WIDTH; i++)
@@ -237,6 +241,7 @@ scan_tags_write(struct scan_tags_writer *writer, size_t *len,
 	json_out_str(&out, "type", SCAN_TAGS_TYPE);
 	json_out_str(&out, "table", SCAN_TABLE_VERSION);
 	json_out_uint(&out, "width", SCAN_TAG_WIDTH);
+	json_out_bool(&out, "digit", true);
 	json_out_hex(&out, "key", writer->key, sizeof(writer->key));
 	json_out_array(&out, "tags");
 	for (i = 0; i < writer->n; i++)

@@ -36,7 +36,7 @@ strengths(void **state)
 		"4f1c0de9a8b7c6d5e4f3a2b1c0d9e8f7", "sk" "_live_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf",
 	};
 	static const char *const weak[] = {
-		"", "short", "Q7xk2LmZp9RtVb4NcW8sYd1", "correct-horse-battery-staple",
+		"", "short", "GtZqkLmXWpRtVbNcQWsYdHgJaEfQxkmZpRw", /* no digit */ "Q7xk2LmZp9RtVb4NcW8sYd1", "correct-horse-battery-staple",
 		"correcthorsebatterystaple12", "CorrectHorse7Battery42Staple",
 		"SummerHoliday2026InTheMountains", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 		"0000000000000000000000000000000000000000", "12345678901234567890123456789012",
