@@ -383,9 +383,10 @@ channel_take(struct channel *channel, unsigned i,
 	out->seal = head.seal != 0;
 	out->has_run = head.has_run != 0;
 	memcpy(out->policy, head.policy, sizeof(out->policy));
-	ring_take(in, out->type, out->type_len);
-	ring_take(in, out->run, out->run_len);
-	ring_take(in, out->body, out->body_len);
+	out->type = out->text;
+	out->run = out->type + out->type_len;
+	out->body = out->run + out->run_len;
+	ring_take(in, out->text, out->type_len + out->run_len + out->body_len);
 	ring_release(in);
 	return CHANNEL_TAKEN;
 }
@@ -403,7 +404,6 @@ channel_answer(struct channel *channel, unsigned i,
 	if (!ring_has_room(out, sizeof(wire)))
 		return false;
 	ring_put(out, &wire, sizeof(wire));
-	ring_publish(out);
 	return true;
 }
 
@@ -412,6 +412,7 @@ channel_ring_port(struct channel *channel, unsigned i)
 {
 	_Atomic uint32_t *waits = &channel->shared->port[i].waits;
 
+	ring_publish(&channel->port[i].recorder.out);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(waits, memory_order_relaxed) != 0 &&
 	    atomic_exchange(waits, 0) != 0)

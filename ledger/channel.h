@@ -74,9 +74,9 @@ struct channel_submission {
 	uint64_t ticket;
 	size_t type_len, run_len, body_len;
 	bool seal, has_run;
-	char type[CHANNEL_TYPE_MAX], run[LEDGER_RUN_MAX];
 	char policy[LEDGER_POLICY_LEN];
-	char body[LEDGER_BODY_MAX];
+	const char *type, *run, *body;	/* in text */
+	char text[CHANNEL_TYPE_MAX + LEDGER_RUN_MAX + LEDGER_BODY_MAX];
 };
 
 enum channel_taken { CHANNEL_TAKEN, CHANNEL_EMPTY, CHANNEL_BROKEN };
@@ -85,10 +85,12 @@ enum channel_taken { CHANNEL_TAKEN, CHANNEL_EMPTY, CHANNEL_BROKEN };
  * producer of ours writes; from then on the port counts as empty. */
 enum channel_taken channel_take(struct channel *channel, unsigned port,
     struct channel_submission *out);
-/* False where the producer left no room for it. */
+/* False where the producer left no room for it.  The producer sees it with the
+ * next channel_ring_port. */
 bool channel_answer(struct channel *channel, unsigned port,
     const struct ledger_receipt *receipt);
-/* Wake the port's owner if it waits for the answers given since the last call. */
+/* Show the answers given since the last call, and wake the port's owner if it
+ * waits for them. */
 void channel_ring_port(struct channel *channel, unsigned port);
 
 /* Sleep until a submission may be there, extra_fd (-1: none) is readable or

@@ -256,7 +256,9 @@ take(struct recorder *recorder, unsigned port)
 	    .port = port, .seal = in->seal, .receipt = receipt };
 }
 
-/* Up to PORT_TURN records of one port; false where it had none. */
+/* Up to PORT_TURN records of one port; false where it had none.  They bear the
+ * time of this turn, which takes some microseconds: what is between them is told
+ * by their order. */
 static bool
 take_turn(struct recorder *recorder, unsigned port)
 {
@@ -266,6 +268,8 @@ take_turn(struct recorder *recorder, unsigned port)
 		switch (channel_take(recorder->setup.channel, port,
 		    &recorder->submission)) {
 		case CHANNEL_TAKEN:
+			if (n == 0)
+				scribe_turn(&recorder->scribe);
 			take(recorder, port);
 			break;
 		case CHANNEL_EMPTY:

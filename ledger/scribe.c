@@ -311,12 +311,26 @@ refuse(struct scribe *scribe, const char *reason)
 	scribe->seq++;
 }
 
+void
+scribe_turn(struct scribe *scribe)
+{
+	scribe->turn_us = scribe_now_us();
+}
+
+/* The turn's, unless a record of our own came behind its beginning. */
+static int64_t
+turn_time(const struct scribe *scribe)
+{
+	return scribe->turn_us >= scribe->time_us ? scribe->turn_us :
+	    scribe_now_us();
+}
+
 /* Ordinary records leave the reserve alone, and what must stand before this
  * one is written only when this one will be. */
 static enum store_status
 put_ordinary(struct scribe *scribe, const struct scribe_matter *matter)
 {
-	int64_t now = scribe_now_us();
+	int64_t now = turn_time(scribe);
 	enum store_status status;
 	char *line;
 

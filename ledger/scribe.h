@@ -31,6 +31,7 @@ struct scribe {
 	uint64_t first_seq;		/* of this session's open */
 	uint8_t prev[RECORD_HASH_LEN];
 	int64_t time_us;		/* of the last record */
+	int64_t turn_us;		/* of this turn's, see scribe_turn */
 	int64_t second;			/* of the time in text; -1: none */
 	char text[RECORD_TIME_LEN];
 	struct scribe_drop drop;	/* count 0: nothing to declare */
@@ -46,6 +47,9 @@ struct scribe {
 int scribe_init(struct scribe *scribe, struct store *store, const char *stream,
     const char *policy, const struct replay *replay);
 void scribe_free(struct scribe *scribe);
+
+/* Look at the clock: the producers' records that follow are of this moment. */
+void scribe_turn(struct scribe *scribe);
 
 /* What a producer handed over; run.ptr NULL where there is none. */
 struct scribe_matter {

@@ -19,9 +19,11 @@ require(bool condition)
 static void
 check_taken(void)
 {
-	require(taken.type_len <= sizeof(taken.type));
-	require(taken.run_len <= sizeof(taken.run));
-	require(taken.body_len <= sizeof(taken.body));
+	require(taken.type_len <= CHANNEL_TYPE_MAX);
+	require(taken.run_len <= LEDGER_RUN_MAX);
+	require(taken.body_len <= LEDGER_BODY_MAX);
+	require(taken.type >= taken.text && taken.body + taken.body_len <=
+	    taken.text + sizeof(taken.text));
 }
 
 int

@@ -98,6 +98,8 @@ submissions_and_receipts_make_the_round(void **state)
 	assert_memory_equal(taken.policy, POLICY, sizeof(taken.policy));
 	assert_memory_equal(taken.body, record.body, taken.body_len);
 	assert_true(channel_answer(channel, 1, &sent));
+	assert_false(channel_receipt(channel, 1, &got));
+	channel_ring_port(channel, 1);
 	assert_false(channel_receipt(channel, 0, &got));
 	assert_true(channel_receipt(channel, 1, &got));
 	assert_int_equal(got.ticket, sent.ticket);
@@ -134,6 +136,7 @@ a_port_never_owes_more_than_it_holds(void **state)
 	assert_false(channel_answer(channel, 0, &receipt));
 	assert_int_equal(channel_submit(channel, 0, &record,
 	    LEDGER_NO_RECEIPT), 0);
+	channel_ring_port(channel, 0);
 	assert_true(channel_receipt(channel, 0, &receipt));
 	assert_int_equal(channel_submit(channel, 0, &record, 1), 0);
 	channel_free(channel);
