@@ -22,8 +22,7 @@
  * taken a MiB at a time, which is what the recorder does.  All alternate on one disk in one
  * run, so that ratios of a round mean something on a shared machine.  With
  * callers only so many are measured; with what too ("process", "thread", "raw",
- * "zeroed")
- * that one alone runs, to be profiled.
+ * "zeroed", "alone") that one alone runs, to be profiled.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -475,8 +474,15 @@ only(unsigned callers, const char *what)
 	enum subject subject = strcmp(what, "raw") == 0 ? RAW :
 	    strcmp(what, "zeroed") == 0 ? ZEROED :
 	    strcmp(what, "thread") == 0 ? THREAD : PROCESS;
-	struct result result = measure(callers, subject);
+	struct result result = { .rate = 0 };
 
+	if (strcmp(what, "alone") == 0) {
+		printf("%2u callers  raw, alone       %7.0f records/s, zeroed "
+		    "%7.0f\n", callers, alone(callers, RAW_GROWING),
+		    alone(callers, RAW_ZEROED));
+		return;
+	}
+	result = measure(callers, subject);
 	show(what, callers, &result);
 }
 
