@@ -1,6 +1,8 @@
 #include "cli/cli.h"
 #include "home.h"
 
+#include "ledger/terminal.h"
+
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -56,12 +58,8 @@ cli_colour(FILE *to, enum cli_colour colour)
 {
 	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[32m",
 	    "\033[31m", "\033[33m", "\033[2m" };
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if ((no != NULL && no[0] != '\0') || term == NULL ||
-	    strcmp(term, "dumb") == 0 || !isatty(fileno(to)))
-		return "";
-	return codes[colour];
+	return terminal_colours(fileno(to)) ? codes[colour] : "";
 }
 
 const char *

@@ -58,7 +58,7 @@ put_head(const struct html_data *d, FILE *out)
 	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	    "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>", base64);
-	fputs(word(d->report->verify->verdict), out);
+	fputs(word(report_verdict(d->report)), out);
 	fputs(" &middot; ", out);
 	html_str(out, d->report->verify->run[0] != '\0' ? d->report->verify->run :
 	    d->report->verify->origin, 128);
@@ -84,8 +84,7 @@ static void
 put_title(const struct html_data *d, FILE *out)
 {
 	const struct verify_result *r = d->report->verify;
-	const enum verify_verdict verdict = report_status(d->report) == VERIFY_GAP ?
-	    VERIFY_GAP : (enum verify_verdict)report_status(d->report);
+	const enum verify_verdict verdict = report_verdict(d->report);
 
 	fputs("<header><div class=\"top\"><div><p class=\"brand\">Evidence report</p><h1><bdi>", out);
 	if (r->run[0] != '\0')

@@ -193,8 +193,8 @@ json_all(struct json_out *o, const struct report *report)
 	json_out_uint(o, "sealed", r->sealed);
 	json_out_str(o, "root", r->root);
 	json_out_uint(o, "bytes", r->bytes);
-	json_out_str(o, "verdict", verify_verdict_word(r->verdict));
-	json_out_int(o, "status", report_status(report));
+	json_out_str(o, "verdict", verify_verdict_word(report_verdict(report)));
+	json_out_int(o, "status", (int)report_verdict(report));
 	report_whole(report, whole);
 	json_statements(o, whole);
 	json_out_uint(o, "dropped", r->drops);

@@ -6,8 +6,8 @@
 #include "ledger/report/report.h"
 #include "ledger/scan/formats.h"
 
-int
-report_status(const struct report *report)
+enum verify_verdict
+report_verdict(const struct report *report)
 {
 	const struct scan_result *scan = report->scan;
 
@@ -16,7 +16,7 @@ report_status(const struct report *report)
 		return VERIFY_GAP;
 	if (scan != NULL && scan->verdict == SCAN_INCOMPLETE)
 		return VERIFY_NOT_ESTABLISHED;
-	return (int)report->verify->verdict;
+	return report->verify->verdict;
 }
 
 const char *

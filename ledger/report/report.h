@@ -23,8 +23,9 @@ struct report {
 	double seconds;
 };
 
-/* 0 complete, 1 a gap or a secret found, 2 not established or not scanned in full. */
-int report_status(const struct report *report);
+/* Of the whole: a gap also where a secret was found, not established also where
+ * not all was scanned.  Its number is the exit status. */
+enum verify_verdict report_verdict(const struct report *report);
 
 /* What stands apart, of the whole and of each stream. */
 enum report_statement {

@@ -177,7 +177,7 @@ put_properties(struct sarif *s)
 
 	report_whole(s->report, whole);
 	json_out_object(o, "properties");
-	json_out_str(o, "verdict", verify_verdict_word(s->report->verify->verdict));
+	json_out_str(o, "verdict", verify_verdict_word(report_verdict(s->report)));
 	for (i = 0; i < REPORT_STATEMENTS; i++)
 		json_out_str(o, report_statement_name(i), verify_verdict_word(whole[i].verdict));
 	json_out_uint(o, "findingCount", s->report->verify->finding_count +
@@ -199,7 +199,7 @@ put_run(struct sarif *s)
 	json_out_array(o, "invocations");
 	json_out_object(o, NULL);
 	json_out_bool(o, "executionSuccessful", true);
-	json_out_int(o, "exitCode", report_status(s->report));
+	json_out_int(o, "exitCode", (int)report_verdict(s->report));
 	json_out_object_end(o);
 	json_out_array_end(o);
 	json_out_object(o, "originalUriBaseIds");

@@ -147,6 +147,18 @@ text_unvouched(const struct verify_result *r, FILE *out)
 		    r->unvouched_count - r->unvouched_kept);
 }
 
+/* Where the ledger alone would have had a better one, why. */
+static void
+text_verdict(const struct report *report, bool colour, FILE *out)
+{
+	const enum verify_verdict verdict = report_verdict(report);
+
+	fprintf(out, "verdict: %s%s%s%s\n", paint(colour, verdict), said(verdict),
+	    plain(colour), verdict == report->verify->verdict ? "" :
+	    verdict == VERIFY_GAP ? ", since a secret was found" :
+	    ", since not all could be scanned");
+}
+
 int
 report_text(const struct report *report, bool colour, FILE *out)
 {
@@ -154,8 +166,7 @@ report_text(const struct report *report, bool colour, FILE *out)
 	struct verify_statement whole[REPORT_STATEMENTS];
 	int i;
 
-	fprintf(out, "verdict: %s%s%s\n", paint(colour, r->verdict), said(r->verdict),
-	    plain(colour));
+	text_verdict(report, colour, out);
 	text_findings(r, colour, out);
 	text_secrets(report->scan, colour, out);
 	report_whole(report, whole);

@@ -12,6 +12,7 @@
 #include "ledger/scan/baseline.h"
 #include "ledger/scan/scan_main.h"
 #include "ledger/scan/scan_report.h"
+#include "ledger/terminal.h"
 
 #define KEPT_MAX 100000	/* findings that are told one by one */
 
@@ -78,15 +79,6 @@ usage(const struct scan_defaults *defaults, const char *why)
 	return USAGE_OR_IO;
 }
 
-static bool
-colour_wanted(const char *when)
-{
-	if (strcmp(when, "always") == 0)
-		return true;
-	return strcmp(when, "auto") == 0 && isatty(STDOUT_FILENO) &&
-	    getenv("NO_COLOR") == NULL;
-}
-
 static int
 option(int c, const struct scan_defaults *defaults, struct args *args)
 {
@@ -119,7 +111,8 @@ option(int c, const struct scan_defaults *defaults, struct args *args)
 		args->quiet = true;
 		break;
 	case 'C':
-		args->colour = colour_wanted(optarg);
+		if (terminal_colour_option(optarg, &args->colour) != 0)
+			return usage(defaults, "--color takes always, never or auto");
 		break;
 	default:
 		return usage(defaults, NULL);
@@ -149,7 +142,7 @@ parse(int argc, char **argv, const struct scan_defaults *defaults,
 	};
 	int c, status;
 
-	*args = (struct args){ .colour = colour_wanted("auto"), .vault = true };
+	*args = (struct args){ .colour = terminal_colours(STDOUT_FILENO), .vault = true };
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "t:b:ajqhV", options, NULL)) != -1) {
 		if (c == 'h') {
@@ -289,7 +282,7 @@ add_size(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 static void
 begin_progress(struct work *w)
 {
-	bool on = !w->args->quiet && isatty(STDERR_FILENO);
+	bool on = !w->args->quiet && terminal_redraws(STDERR_FILENO);
 	int i;
 
 	walked = 0;

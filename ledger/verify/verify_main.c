@@ -17,6 +17,8 @@
 #include "ledger/report/html.h"
 #include "ledger/report/progress.h"
 #include "ledger/report/report.h"
+#include "ledger/out_file.h"
+#include "ledger/terminal.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/verify_main.h"
 
@@ -49,7 +51,8 @@ static const char help[] =
 "      --tags=FILE      look for the secrets of this file of tags, too, which a\n"
 "                       record of the evidence must name\n"
 "  -j, --json           one JSON object instead of text\n"
-"      --html=FILE      also write a page to be read in a browser, offline\n"
+"      --html=FILE      also write a page to be read in a browser, offline (- for\n"
+"                       standard output, instead of text)\n"
 "      --sarif=FILE     also write the findings as SARIF 2.1.0 (- for standard\n"
 "                       output, instead of text)\n"
 "      --no-progress    no bar on standard error, also on a terminal\n"
@@ -81,12 +84,9 @@ print_help(const struct verify_defaults *defaults)
 }
 
 static bool
-colour_wanted(const char *when)
+to_stdout(const char *path)
 {
-	if (strcmp(when, "always") == 0)
-		return true;
-	return strcmp(when, "auto") == 0 && isatty(STDOUT_FILENO) &&
-	    getenv("NO_COLOR") == NULL;
+	return path != NULL && strcmp(path, "-") == 0;
 }
 
 /* -1: go on; else the status to leave with. */
@@ -116,7 +116,7 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 	char *end;
 	int c;
 
-	args->colour = colour_wanted("auto");
+	args->colour = terminal_colours(STDOUT_FILENO);
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "k:jhV", options, NULL)) != -1) {
 		switch (c) {
@@ -153,7 +153,11 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 			}
 			break;
 		case COLOR:
-			args->colour = colour_wanted(optarg);
+			if (terminal_colour_option(optarg, &args->colour) != 0) {
+				fprintf(stderr, "%s: --color takes always, never or auto\n",
+				    defaults->program);
+				return EXIT_USAGE_OR_IO;
+			}
 			break;
 		case HTML:
 			args->html = optarg;
@@ -182,6 +186,12 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 	if (args->head != NULL && args->since != NULL) {
 		fprintf(stderr, "%s: --since holds the ledger against its head already: "
 		    "no --head beside it\n", defaults->program);
+		return usage(defaults);
+	}
+	if (args->json + to_stdout(args->html) + to_stdout(args->sarif) +
+	    to_stdout(args->save_head) > 1) {
+		fprintf(stderr, "%s: only one of them can go to standard output\n",
+		    defaults->program);
 		return usage(defaults);
 	}
 	if (argc - optind > 1) {
@@ -226,39 +236,20 @@ load_key(const char *given, bool must, struct note_key *key, char *err,
 	return -1;
 }
 
-static int
-write_all(int fd, const char *text, size_t len)
-{
-	ssize_t n;
-
-	for (; len > 0; text += n, len -= (size_t)n) {
-		n = write(fd, text, len);
-		if (n < 0)
-			return -1;
-	}
-	return fsync(fd);
-}
-
-/* The checkpoint that was verified, not one that came meanwhile; put in place
- * whole. */
+/* The checkpoint that was verified, not one that came meanwhile. */
 static int
 save_head(const struct args *args, const struct verify_result *result)
 {
-	char temp[4096];
-	int fd, n = snprintf(temp, sizeof(temp), "%s.new", args->save_head);
+	struct out_file file;
 
-	if (n < 0 || (size_t)n >= sizeof(temp) || result->note == NULL) {
-		errno = result->note == NULL ? ENOENT : ENAMETOOLONG;
+	if (result->note == NULL) {
+		errno = ENOENT;
 		return -1;
 	}
-	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
+	if (out_file_open(&file, args->save_head) != 0)
 		return -1;
-	if (write_all(fd, result->note, result->note_len) != 0) {
-		close(fd);
-		return -1;
-	}
-	return close(fd) != 0 ? -1 : rename(temp, args->save_head);
+	return out_file_close(&file, fwrite(result->note, 1, result->note_len,
+	    file.stream) == result->note_len);
 }
 
 static double
@@ -332,39 +323,23 @@ scan(const struct args *args, struct scanner *scanner, uint64_t total,
 	struct scan_bar bar = { .total = total };
 	int status;
 
-	progress_begin(&bar.progress, !args->quiet && isatty(STDERR_FILENO), "scanning");
+	progress_begin(&bar.progress, !args->quiet && terminal_redraws(STDERR_FILENO), "scanning");
 	scanner_set_calls(scanner, NULL, scan_step, &bar);
 	status = scanner_scan(scanner, args->dir, result, err, err_len);
 	progress_end(&bar.progress);
 	return status;
 }
 
-/* Written whole or not at all. */
 static int
 write_file(const struct report *report, const char *path,
     int (*write_report)(const struct report *, FILE *), char *err, size_t err_len)
 {
-	char temp[4096];
-	int n = snprintf(temp, sizeof(temp), "%s.XXXXXX", path), fd = -1;
-	FILE *out = NULL;
-	bool bad;
+	struct out_file file;
 
-	if (n > 0 && (size_t)n < sizeof(temp))
-		fd = mkostemp(temp, O_CLOEXEC);
-	if (fd >= 0)
-		out = fdopen(fd, "w");
-	bad = out == NULL || write_report(report, out) != 0 || fflush(out) != 0 ||
-	    fchmod(fd, 0644) != 0;
-	if (bad)
-		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
-	if (out != NULL ? fclose(out) != 0 : fd >= 0 && close(fd) != 0)
-		bad = true;
-	if (!bad && rename(temp, path) == 0)
+	if (out_file_open(&file, path) == 0 &&
+	    out_file_close(&file, write_report(report, file.stream) == 0) == 0)
 		return 0;
-	if (!bad)
-		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
-	if (fd >= 0)
-		unlink(temp);
+	snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
 	return -1;
 }
 
@@ -372,17 +347,16 @@ static int
 write_reports(const struct args *args, const struct report *report, char *err,
     size_t err_len)
 {
-	const bool to_stdout = args->sarif != NULL && strcmp(args->sarif, "-") == 0;
-
 	if (args->html != NULL &&
 	    write_file(report, args->html, report_html, err, err_len) != 0)
 		return -1;
-	if (args->sarif != NULL && !to_stdout &&
+	if (args->sarif != NULL &&
 	    write_file(report, args->sarif, report_sarif, err, err_len) != 0)
 		return -1;
+	if (to_stdout(args->html) || to_stdout(args->sarif))
+		return 0;
 	snprintf(err, err_len, "cannot write the report");
-	return (to_stdout ? report_sarif(report, stdout) :
-	    args->json ? report_json(report, stdout) :
+	return (args->json ? report_json(report, stdout) :
 	    report_text(report, args->colour, stdout)) != 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
@@ -419,7 +393,7 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 		goto out;
 	options.shown = shown_name;
 	options.shown_context = scanner;
-	progress_begin(&progress, !args->quiet && isatty(STDERR_FILENO), "verifying");
+	progress_begin(&progress, !args->quiet && terminal_redraws(STDERR_FILENO), "verifying");
 	status = verify_run(&options, result, err, err_len);
 	progress_end(&progress);
 	if (status != 0 || !args->scan)
@@ -490,7 +464,7 @@ verify(struct args *args, const struct verify_defaults *defaults,
 	report.seconds = now() - began;
 	if (write_reports(args, &report, err, sizeof(err)) != 0)
 		goto out;
-	status = report_status(&report);
+	status = (int)report_verdict(&report);
 	if (args->save_head != NULL && result->integrity.verdict == VERIFY_COMPLETE &&
 	    result->verdict != VERIFY_GAP && save_head(args, result) != 0) {
 		snprintf(err, sizeof(err), "%.200s: %s", args->save_head, strerror(errno));
