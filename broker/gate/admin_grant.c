@@ -161,7 +161,6 @@ policy_step(struct wish *wish)
 	for (unsigned i = 0; i < n; i++)
 		if (ask_policy(wish, &wish->requests[i]) == -1)
 			return -1;
-	wish->verdict = "allow";
 	if (out->uses > 0 && wish->options->uses > out->uses)
 		return no(wish, 403, "grant/too-many-uses",
 		    "the policy allows fewer uses",
