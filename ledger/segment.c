@@ -55,13 +55,14 @@ extend(struct segment *segment, uint64_t to)
 
 int
 segment_open(struct segment *segment, int dirfd, uint64_t first,
-    uint64_t count, uint64_t size, uint64_t reserve, struct problem *problem)
+    uint64_t count, uint64_t size, uint64_t reserve, bool sync,
+    struct problem *problem)
 {
 	char name[SEGMENT_NAME_MAX];
 
 	*segment = (struct segment){ .dirfd = dirfd, .fd = -1, .next_fd = -1,
 	    .first = first, .count = count, .size = size, .allocated = size,
-	    .reserve = reserve };
+	    .reserve = reserve, .sync = sync };
 	segment_name(name, first);
 	segment->fd = io_open(dirfd, name, O_RDWR | (count == 0 ? O_CREAT : 0),
 	    0600);
@@ -149,9 +150,9 @@ static int
 finish(struct segment *segment)
 {
 	if (io_truncate(segment->fd, segment->size) != 0 ||
-	    fchmod(segment->fd, 0400) != 0 || io_sync_all(segment->fd) != 0)
+	    fchmod(segment->fd, 0400) != 0)
 		return -1;
-	return 0;
+	return segment->sync ? io_sync_all(segment->fd) : 0;
 }
 
 int
@@ -162,7 +163,7 @@ segment_roll(struct segment *segment)
 	segment_name(name, segment->first + SEGMENT_RECORDS);
 	if (finish(segment) != 0 ||
 	    io_rename(segment->dirfd, SEGMENT_NEXT, name) != 0 ||
-	    io_sync_all(segment->dirfd) != 0)
+	    (segment->sync && io_sync_all(segment->dirfd) != 0))
 		return -1;
 	close(segment->fd);
 	segment->fd = segment->next_fd;
@@ -194,15 +195,22 @@ segment_wants_space(const struct segment *segment)
 	return wants_next(segment) || wants_more(segment);
 }
 
+/* 1: space was taken. */
+static int
+synced(const struct segment *segment, int fd)
+{
+	return !segment->sync || io_sync(fd) == 0 ? 1 : -1;
+}
+
 int
 segment_prepare(struct segment *segment)
 {
 	if (wants_next(segment) && make_next(segment) == 0)
-		return io_sync(segment->next_fd) == 0 ? 1 : -1;
+		return synced(segment, segment->next_fd);
 	if (!wants_more(segment) ||
 	    extend(segment, segment->allocated + SEGMENT_STEP) != 0)
 		return 0;
-	return io_sync(segment->fd) == 0 ? 1 : -1;
+	return synced(segment, segment->fd);
 }
 
 int
@@ -210,6 +218,7 @@ segment_close(struct segment *segment)
 {
 	int status;
 
+	segment->sync = true;
 	if (segment->count == SEGMENT_RECORDS)
 		status = finish(segment);
 	else if (io_truncate(segment->fd, segment->size) != 0)

@@ -39,6 +39,7 @@ struct segment {
 	uint64_t allocated;	/* bytes that can be written without more space */
 	uint64_t next_allocated;
 	uint64_t reserve;
+	bool sync;		/* false: nothing waits for the disk but opening and closing */
 };
 
 void segment_name(char out[SEGMENT_NAME_MAX], uint64_t first);
@@ -48,9 +49,11 @@ int segment_parse_name(const char *name, uint64_t *first);
 
 /* Open the segment that starts at first and holds count records of size bytes,
  * making it where count is 0 and there is none; cut off what follows, take
- * space ahead.  0, or -1 with a problem. */
+ * space ahead.  sync false: for measurements, what is written meanwhile is not
+ * synced.  0, or -1 with a problem. */
 int segment_open(struct segment *segment, int dirfd, uint64_t first,
-    uint64_t count, uint64_t size, uint64_t reserve, struct problem *problem);
+    uint64_t count, uint64_t size, uint64_t reserve, bool sync,
+    struct problem *problem);
 
 enum segment_room { SEGMENT_ROOM, SEGMENT_ROLL, SEGMENT_FULL, SEGMENT_ERROR };
 

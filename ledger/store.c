@@ -398,7 +398,7 @@ open_last_segment(struct store *store, const struct replay *replay,
 	hashes_start(&store->grow.hashes, store->dirfd, first,
 	    (const uint8_t (*)[TREE_HASH_LEN])replay->leaves, count);
 	return segment_open(&store->segment, store->dirfd, first, count, size,
-	    reserve, problem);
+	    reserve, store->sync, problem);
 }
 
 static int
