@@ -305,9 +305,9 @@ enter(struct wish *wish, const char *token)
 	struct grant *grant = wish->grant;
 	bool fine;
 
-	keyed_digest(gate->keyed->token, slice_of(token),
+	keyed_token(gate->keyed, slice_of(token),
 	    grant->credential.node.key);
-	keyed_digest(gate->keyed->token, slice_of(grant->id),
+	keyed_token(gate->keyed, slice_of(grant->id),
 	    grant->by_id.key);
 	pthread_rwlock_wrlock(&gate->lock);
 	fine = run_open_p(wish->run) &&

@@ -34,7 +34,7 @@ allowance_make(struct gate *gate, struct rules *rules, struct run *run,
 		return -1;
 	allowance->credential.kind = CREDENTIAL_PLACEHOLDER;
 	allowance->credential.run = run;
-	keyed_digest(gate->keyed->token, slice_of(allowance->placeholder),
+	keyed_token(gate->keyed, slice_of(allowance->placeholder),
 	    allowance->credential.node.key);
 	run->n_allowances++;
 	return 0;

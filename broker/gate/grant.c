@@ -36,12 +36,12 @@ grant_unref(struct grant *grant)
 struct credential *
 gate_credential(struct gate *gate, struct slice text)
 {
-	uint8_t key[KEYED_LEN];
+	uint8_t key[TABLE_KEY_LEN];
 	struct credential *found;
 
 	if (text.n == 0 || text.n > PLACEHOLDER_TEXT_MAX)
 		return NULL;
-	keyed_digest(gate->keyed->token, text, key);
+	keyed_token(gate->keyed, text, key);
 	pthread_rwlock_rdlock(&gate->lock);
 	found = (struct credential *)table_find(&gate->credentials, key);
 	if (found != NULL) {
@@ -69,11 +69,11 @@ credential_release(struct credential *credential)
 struct grant *
 gate_grant_by_id(struct gate *gate, struct slice id)
 {
-	uint8_t key[KEYED_LEN];
+	uint8_t key[TABLE_KEY_LEN];
 	struct table_node *node;
 	struct grant *grant = NULL;
 
-	keyed_digest(gate->keyed->token, id, key);
+	keyed_token(gate->keyed, id, key);
 	pthread_rwlock_rdlock(&gate->lock);
 	node = table_find(&gate->grants, key);
 	if (node != NULL) {

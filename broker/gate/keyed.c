@@ -32,6 +32,18 @@ keyed_digest(const uint8_t key[KEYED_LEN], struct slice bytes,
 	    bytes.n, key, KEYED_LEN);
 }
 
+_Static_assert(TABLE_KEY_LEN == crypto_shorthash_siphashx24_BYTES &&
+    sizeof(((struct keyed *)0)->token) == crypto_shorthash_siphashx24_KEYBYTES,
+    "a table's keys are SipHash");
+
+void
+keyed_token(const struct keyed *keyed, struct slice text,
+    uint8_t out[TABLE_KEY_LEN])
+{
+	crypto_shorthash_siphashx24(out, (const unsigned char *)text.p, text.n,
+	    keyed->token);
+}
+
 struct slice
 keyed_text(const uint8_t key[KEYED_LEN], struct slice bytes,
     char out[KEYED_TEXT_MAX])

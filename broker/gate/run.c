@@ -169,8 +169,8 @@ identity_set(struct gate *gate, struct run *run,
 		keyed_text(gate->keyed->person, slice_of(run->principal),
 		    run->principal_mark);
 	keyed_mint("run_", 16, run->id, sizeof(run->id));
-	keyed_digest(gate->keyed->token, slice_of(run->id), run->by_id.key);
-	keyed_digest(gate->keyed->token, slice_of(token), run->by_token.key);
+	keyed_token(gate->keyed, slice_of(run->id), run->by_id.key);
+	keyed_token(gate->keyed, slice_of(token), run->by_token.key);
 }
 
 static struct run *
@@ -226,11 +226,11 @@ static struct run *
 run_in(struct gate *gate, const struct table *table, struct slice text,
     size_t node_offset)
 {
-	uint8_t key[KEYED_LEN];
+	uint8_t key[TABLE_KEY_LEN];
 	struct table_node *node;
 	struct run *run = NULL;
 
-	keyed_digest(gate->keyed->token, text, key);
+	keyed_token(gate->keyed, text, key);
 	pthread_rwlock_rdlock(&gate->lock);
 	node = table_find(table, key);
 	if (node != NULL)

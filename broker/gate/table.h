@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TABLE_KEY_LEN 32
+#define TABLE_KEY_LEN 16
 
 struct table_node {
 	uint8_t key[TABLE_KEY_LEN];
