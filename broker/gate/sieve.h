@@ -1,7 +1,7 @@
 /*
- * Finds any of many needles in a short text at about a nanosecond a byte,
- * whatever their number: the last eight bytes of every needle go into a keyed
- * filter, and only what passes it is compared whole.
+ * Finds any of many needles in a short text, whatever their number: a few bytes
+ * near the end of every needle go into a keyed filter, every fourth place of the
+ * text is held against it, and only what passes is compared whole.
  *
  * Used for "does this request carry a real secret, or a placeholder, anywhere
  * it should not".  The filter lies in locked memory since it is derived from
