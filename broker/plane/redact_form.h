@@ -42,6 +42,16 @@ struct redact_at {
 };
 
 #define REDACT_WAYS_MAX 40	/* one byte takes a reader to fewer places */
+/* For arrays of them: what is read was written, and zeroing 1,280 bytes (which the
+ * build does to locals else) would be most of what a byte costs. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define REDACT_WAYS_UNSET __attribute__((uninitialized))
+#endif
+#endif
+#ifndef REDACT_WAYS_UNSET
+#define REDACT_WAYS_UNSET
+#endif
 #define REDACT_PADDING_MAX 8	/* zeros in front of an entity's number */
 #define REDACT_ESCAPE_MAX 16	/* more than the bytes of the longest escape */
 

@@ -57,15 +57,23 @@ put_field(struct exchange *exchange, const struct head_field *field)
 	return put(exchange, SLICE("\r\n"));
 }
 
+#define STATUS_LINE "HTTP/1.1 000 "
+
+static void
+set_status(char *line, unsigned status)
+{
+	line[9] = (char)('0' + status / 100 % 10);
+	line[10] = (char)('0' + status / 10 % 10);
+	line[11] = (char)('0' + status % 10);
+}
+
 static enum reply
 put_status(struct exchange *exchange, const struct head *head)
 {
-	char line[] = "HTTP/1.1 000 ";
+	char line[] = STATUS_LINE;
 	uint32_t hits;
 
-	line[9] += (char)(head->status / 100 % 10);
-	line[10] += (char)(head->status / 10 % 10);
-	line[11] += (char)(head->status % 10);
+	set_status(line, head->status);
 	if (put(exchange, slice_of(line)) != REPLY_OK ||
 	    put_redacted(exchange, head->reason, &hits) != REPLY_OK)
 		return REPLY_MEMORY;
@@ -169,10 +177,90 @@ passes(const struct exchange *exchange, const struct head *head,
 	return !decoded || !slice_case_eq(field->name, SLICE("Content-Encoding"));
 }
 
+/* --- a head in which there is nothing to be replaced ------------------- */
+
+/* All that of the upstream's head is passed on lies in these bytes. */
+static struct slice
+span_of(const struct head *head)
+{
+	const struct head_field *last;
+	const char *begin;
+
+	if (head->n_fields == 0)
+		return head->reason;
+	begin = head->reason.p != NULL ? head->reason.p :
+	    head->fields[0].name.p;
+	last = &head->fields[head->n_fields - 1];
+	return (struct slice){ begin,
+	    (size_t)(last->value.p + last->value.n - begin) };
+}
+
+/* What is found in one of its texts is found in the whole as well, since a find
+ * may begin anywhere: so nearly every head is searched once instead of field
+ * by field.  The room is only looked at: what is put there is not kept. */
+static bool
+is_clean(struct exchange *exchange, struct slice span)
+{
+	struct redact *redact = exchange->redact;
+	uint32_t before, after;
+	char *room;
+
+	if (redact == NULL || span.n == 0)
+		return true;
+	room = buf_reserve(&exchange->conn->out, redact_bound(redact, span.n),
+	    PUMP_OUT_MAX);
+	if (room == NULL)
+		return false;
+	before = redact_count(redact);
+	redact_feed(redact, span.p, span.n, true, room);
+	after = redact_count(redact);
+	redact_reset(redact);
+	return after == before;
+}
+
+static char *
+add(char *at, struct slice bytes)
+{
+	if (bytes.n > 0)
+		memcpy(at, bytes.p, bytes.n);
+	return at + bytes.n;
+}
+
+static enum reply
+put_clean_head(struct exchange *exchange, const struct head *head, bool decoded,
+    struct slice span)
+{
+	struct buf *out = &exchange->conn->out;
+	/* Of each field the span has its ':' and line end; ours has a space. */
+	size_t most = sizeof(STATUS_LINE) + 2 + span.n + head->n_fields + 2;
+	char *room = buf_reserve(out, most, PUMP_OUT_MAX), *at = room;
+
+	if (room == NULL)
+		return REPLY_MEMORY;
+	at = add(at, SLICE(STATUS_LINE));
+	set_status(room, head->status);
+	at = add(add(at, head->reason), SLICE("\r\n"));
+	for (size_t i = 0; i < head->n_fields; i++) {
+		const struct head_field *field = &head->fields[i];
+
+		if (!passes(exchange, head, field, decoded))
+			continue;
+		at = add(add(at, field->name), SLICE(": "));
+		at = add(add(at, field->value), SLICE("\r\n"));
+	}
+	buf_commit(out, (size_t)(at - room));
+	return REPLY_OK;
+}
+
 static enum reply
 put_head(struct exchange *exchange, const struct head *head, bool decoded)
 {
-	enum reply result = put_status(exchange, head);
+	struct slice span = span_of(head);
+	enum reply result;
+
+	if (is_clean(exchange, span))
+		return put_clean_head(exchange, head, decoded, span);
+	result = put_status(exchange, head);
 
 	for (size_t i = 0; i < head->n_fields && result == REPLY_OK; i++) {
 		if (passes(exchange, head, &head->fields[i], decoded))

@@ -472,6 +472,41 @@ test_random_splits_and_noise(void **state)
 	redact_free(r);
 }
 
+/* Whoever searches a text that holds others need not search those: plane/reply.c
+ * looks at a head as a whole first. */
+static void
+test_found_in_any_context(void **state)
+{
+	static const char alphabet[] = "tok_Q7v/x+9Zk\"4&<w>%\\u06#;&qat\r\n74F6b: ";
+	struct redact *r = looking_for(SLICE(TOKEN), NULL);
+	struct text part = { NULL, 0, 0 }, whole = { NULL, 0, 0 }, out = { NULL, 0, 0 };
+	unsigned found = 0;
+
+	for (unsigned round = 0; round < 4000; round++) {
+		part.n = whole.n = 0;
+		for (unsigned i = randombytes_uniform(4); i > 0; i--)
+			add(&part, alphabet + randombytes_uniform(sizeof(alphabet) - 1), 1);
+		write_secret(&part, (enum way)randombytes_uniform(WAYS), TOKEN,
+		    sizeof(TOKEN) - 1 - randombytes_uniform(2));
+		run(r, (struct slice){ part.p, part.n }, part.n, part.n, &out);
+		if (redact_count(r) == 0)
+			continue;
+		found++;
+		for (unsigned i = randombytes_uniform(30); i > 0; i--)
+			add(&whole, alphabet + randombytes_uniform(sizeof(alphabet) - 1), 1);
+		add(&whole, part.p, part.n);
+		for (unsigned i = randombytes_uniform(30); i > 0; i--)
+			add(&whole, alphabet + randombytes_uniform(sizeof(alphabet) - 1), 1);
+		run(r, (struct slice){ whole.p, whole.n }, whole.n, whole.n, &out);
+		assert_true(redact_count(r) > 0);
+	}
+	assert_true(found > 1000);
+	free(part.p);
+	free(whole.p);
+	free(out.p);
+	redact_free(r);
+}
+
 static void
 test_refused(void **state)
 {
@@ -507,6 +542,7 @@ main(void)
 		cmocka_unit_test(test_long_secret),
 		cmocka_unit_test(test_too_many_readers),
 		cmocka_unit_test(test_random_splits_and_noise),
+		cmocka_unit_test(test_found_in_any_context),
 		cmocka_unit_test(test_refused),
 	};
 
