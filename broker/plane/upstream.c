@@ -260,6 +260,19 @@ on_ready(struct source *source, uint32_t events)
 		tell(upstream);
 }
 
+/* Between two requests buffers are kept, in TLS as well, where making them anew
+ * for each record costs more than its cipher; but not for long. */
+static void
+quieten(struct upstream *upstream)
+{
+	upstream->quiet = true;
+	buf_free(&upstream->in);
+	buf_free(&upstream->out);
+	if (upstream->stream.ssl != NULL)
+		SSL_free_buffers(upstream->stream.ssl);
+	worker_limit(upstream->worker, &upstream->timer, TIME_POOL);
+}
+
 static void
 on_time(struct timer *timer)
 {
@@ -268,7 +281,10 @@ on_time(struct timer *timer)
 
 	switch (upstream->state) {
 	case UPSTREAM_IDLE:
-		upstream_drop(upstream);
+		if (upstream->quiet)
+			upstream_drop(upstream);
+		else
+			quieten(upstream);
 		return;
 	case UPSTREAM_RESOLVING:
 		upstream_fail(upstream, 504, "upstream/unresolved", "resolve_timeout",
@@ -415,7 +431,8 @@ upstream_give_back(struct upstream *upstream)
 	keep_small(&upstream->in);
 	keep_small(&upstream->out);
 	upstream->state = UPSTREAM_IDLE;
-	worker_limit(worker, &upstream->timer, TIME_POOL);
+	upstream->quiet = false;
+	worker_limit(worker, &upstream->timer, TIME_QUIET);
 	stream_sync(&upstream->stream);
 }
 

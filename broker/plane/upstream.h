@@ -33,6 +33,7 @@ struct upstream {
 	bool https;
 	bool reused;		/* came from the pool */
 	bool timed_out;		/* neither sent nor took for too long */
+	bool quiet;		/* idle for a while: it holds no buffers */
 	struct timer timer;
 	struct lookup *lookup;	/* running; NULL: none */
 	struct rules *rules;	/* referenced while dialling */
