@@ -15,6 +15,20 @@ put(struct json_out *out, const char *bytes, size_t len)
 	out->len += len;
 }
 
+/* Room for len bytes, which the caller writes; or NULL. */
+static char *
+take(struct json_out *out, size_t len)
+{
+	char *at = out->buf + out->len;
+
+	if (out->overflow || out->cap - out->len <= len) {
+		out->overflow = true;
+		return NULL;
+	}
+	out->len += len;
+	return at;
+}
+
 static void
 put_text(struct json_out *out, const char *text)
 {
@@ -109,16 +123,13 @@ put_special(struct json_out *out, const char *text, size_t len)
 static void
 put_quoted(struct json_out *out, const char *text, size_t len)
 {
-	char *at = out->buf + out->len;
+	char *at = take(out, len + 2);
 
-	if (out->overflow || out->cap - out->len <= len + 2) {
-		out->overflow = true;
+	if (at == NULL)
 		return;
-	}
 	at[0] = '"';
 	memcpy(at + 1, text, len);
 	at[len + 1] = '"';
-	out->len += len + 2;
 }
 
 static void
@@ -147,13 +158,27 @@ put_string(struct json_out *out, const char *text, size_t len)
 static void
 begin_value(struct json_out *out, const char *key)
 {
-	if (out->comma)
+	size_t len = key != NULL ? strlen(key) : 0, comma = out->comma;
+	char *at;
+
+	out->comma = true;
+	if (key != NULL && plain_len(key, len) == len) {
+		if ((at = take(out, comma + len + 3)) == NULL)
+			return;
+		if (comma)
+			*at++ = ',';
+		*at++ = '"';
+		memcpy(at, key, len);
+		at[len] = '"';
+		at[len + 1] = ':';
+		return;
+	}
+	if (comma)
 		put(out, ",", 1);
 	if (key != NULL) {
-		put_string(out, key, strlen(key));
+		put_string(out, key, len);
 		put(out, ":", 1);
 	}
-	out->comma = true;
 }
 
 void
@@ -254,17 +279,20 @@ json_out_hex(struct json_out *out, const char *key, const uint8_t *bytes,
 {
 	static const char hex[] = "0123456789abcdef";
 
+	char *at;
+
 	begin_value(out, key);
-	put(out, "\"", 1);
-	if (out->overflow || len > (out->cap - out->len) / 2) {
+	if (out->overflow || len > (out->cap - out->len) / 2 ||
+	    (at = take(out, 2 * len + 2)) == NULL) {
 		out->overflow = true;
 		return;
 	}
+	*at++ = '"';
 	for (size_t i = 0; i < len; i++) {
-		out->buf[out->len++] = hex[bytes[i] >> 4];
-		out->buf[out->len++] = hex[bytes[i] & 15];
+		*at++ = hex[bytes[i] >> 4];
+		*at++ = hex[bytes[i] & 15];
 	}
-	put(out, "\"", 1);
+	*at = '"';
 }
 
 void

@@ -110,12 +110,13 @@ wall_ms(const struct run *run)
 int64_t
 budget_wall_left_ms(const struct run *run, const struct policy_budget *pack)
 {
-	int64_t left = delegation_left_ms(run), max;
+	int64_t left = delegation_left_ms(run), max, here;
 
 	for (; run != NULL; run = run->parent) {
 		max = narrower(run->limits.wall_ms, pack->wall_ms);
-		if (max >= 0 && max - wall_ms(run) < left)
-			left = max - wall_ms(run);
+		here = max < 0 ? INT64_MAX : max - wall_ms(run);
+		if (here < left)
+			left = here;
 	}
 	return left;
 }
@@ -127,10 +128,16 @@ budget_wall_ok(const struct run *run, const struct policy_budget *pack)
 }
 
 void
-budget_used(const struct run *run, struct policy_budget *out)
+budget_used_again(const struct run *run, struct policy_budget *out)
 {
 	out->requests = atomic_load(&run->used_requests);
 	out->bytes_out = atomic_load(&run->used_bytes_out);
 	out->cost = atomic_load(&run->used_cost);
+}
+
+void
+budget_used(const struct run *run, struct policy_budget *out)
+{
+	budget_used_again(run, out);
 	out->wall_ms = wall_ms(run);
 }

@@ -26,6 +26,8 @@ int64_t budget_wall_left_ms(const struct run *run,
 bool budget_wall_ok(const struct run *run, const struct policy_budget *pack);
 
 void budget_used(const struct run *run, struct policy_budget *out);
+/* The same a moment later: all but the time. */
+void budget_used_again(const struct run *run, struct policy_budget *out);
 
 /* The narrower of each, -1 meaning no limit. */
 struct policy_budget budget_narrow(const struct policy_budget *a,

@@ -194,7 +194,7 @@ policy_step(struct passage *p)
 	struct policy_decision *decision = &p->thread->decision;
 	struct gate_verdict *out = p->out;
 
-	budget_used(p->run, &p->input.budget);
+	budget_used_again(p->run, &p->input.budget);	/* with this request */
 	gate_judge(p->thread, out->rules, &p->input, decision);
 	p->judged = decision;
 	if (decision->verdict == POLICY_ASK)
