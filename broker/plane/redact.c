@@ -286,9 +286,20 @@ take_byte(struct redact *r, uint8_t c, char *out)
 static size_t
 find_pair(const struct redact_needles *needles, const uint8_t *p, size_t len)
 {
-	for (size_t i = 1; i < len; i++)
-		if (redact_pair(needles, p[i - 1], p[i]))
-			return i;
+	const uint8_t *first = needles->as_first, *second = needles->as_second;
+	size_t i = 1;
+
+	while (i < len) {
+		for (; len - i >= 4; i += 4)
+			if (((first[p[i - 1]] & second[p[i]]) |
+			    (first[p[i]] & second[p[i + 1]]) |
+			    (first[p[i + 1]] & second[p[i + 2]]) |
+			    (first[p[i + 2]] & second[p[i + 3]])) != 0)
+				break;
+		for (unsigned n = 0; n < 4 && i < len; n++, i++)
+			if (redact_pair(needles, p[i - 1], p[i]))
+				return i;
+	}
 	return len;
 }
 

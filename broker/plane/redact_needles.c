@@ -94,9 +94,12 @@ try_first(struct redact_needles *needles, uint16_t i, uint8_t form, uint8_t c,
 	needles->starts[(*n_starts)++] = (struct redact_start){ i, form };
 	for (size_t k = 0; k < n; k++)
 		for (unsigned d = 0; d < 256; d++)
-			if (redact_form_goes_on(item, &ways[k], (uint8_t)d))
+			if (redact_form_goes_on(item, &ways[k], (uint8_t)d)) {
 				needles->pairs[(c | d << 8) >> 6] |=
 				    UINT64_C(1) << (c & 63);
+				needles->as_first[c] |= (uint8_t)(1u << form);
+				needles->as_second[d] |= (uint8_t)(1u << form);
+			}
 }
 
 static void

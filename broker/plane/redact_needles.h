@@ -21,10 +21,14 @@ struct redact_needles {
 	/* The forms that may begin with byte c: starts[first[c]..first[c+1]). */
 	struct redact_start *starts;
 	uint32_t first[257];
-	/* Bit set over pairs of bytes: may a form begin with these two?  Most of
-	 * any stream is passed over by this test alone. */
+	/* Bit set over pairs of bytes: may a form begin with these two? */
 	uint64_t pairs[1024];
+	/* A bit for each form: may it have this byte first, this one second?  Where no
+	 * bit is in both the two are no such pair.  Most of any stream is passed over
+	 * by this test alone, which can be made for several bytes at once. */
+	uint8_t as_first[256], as_second[256];
 };
+_Static_assert(REDACT_FORMS <= 8, "a bit for each form");
 
 static inline bool
 redact_pair(const struct redact_needles *needles, uint8_t first, uint8_t second)
