@@ -28,10 +28,27 @@ report_statement_name(enum report_statement which)
 	return names[which];
 }
 
+/* What was looked for besides formats, or who did so. */
+static void
+by_what(const struct scan_result *scan, char *buf, size_t cap)
+{
+	if (scan->secrets > 0)
+		snprintf(buf, cap, " and %u known secrets in all their forms", scan->secrets);
+	else if (scan->tags > 0)
+		snprintf(buf, cap, " and the tags of the broker's secrets");
+	else if (scan->sealed > 0)
+		snprintf(buf, cap, "; for its secrets the broker looked before sealing, and %u "
+		    "signed scan record%s none", scan->sealed, scan->sealed == 1 ? " says" :
+		    "s say");
+	else
+		snprintf(buf, cap, " alone: no known secrets, tags or scan records were there");
+}
+
 static struct verify_statement
 secrets_statement(const struct scan_result *scan)
 {
 	struct verify_statement s = { VERIFY_NOT_ESTABLISHED, "not scanned" };
+	char what[160];
 
 	if (scan == NULL)
 		return s;
@@ -46,10 +63,10 @@ secrets_statement(const struct scan_result *scan)
 		return s;
 	}
 	s.verdict = VERIFY_COMPLETE;
+	by_what(scan, what, sizeof(what));
 	snprintf(s.text, sizeof(s.text), "none found in %" PRIu64 " files, %" PRIu64
-	    " bytes, by %u token formats (%s) and %u known secrets in all their "
-	    "forms", scan->files, scan->bytes, scan_formats_count(),
-	    SCAN_TABLE_VERSION, scan->secrets);
+	    " bytes, by %u token formats (%s)%s", scan->files, scan->bytes,
+	    scan_formats_count(), SCAN_TABLE_VERSION, what);
 	return s;
 }
 

@@ -56,6 +56,8 @@ struct scan_result {
 	unsigned secrets;		/* known secrets that were looked for */
 	unsigned short_secrets;		/* given, but too short */
 	unsigned tags;			/* with padding */
+	unsigned sealed;		/* scan records that stand in for both: the
+					 * verifier counts them */
 	uint64_t incomplete_count;
 	char incomplete[256];		/* the first reason, or "" */
 };

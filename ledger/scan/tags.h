@@ -69,6 +69,13 @@ void scan_tags_free(struct scan_tags *tags);
  * records are as they were signed is for verification to say. */
 bool scan_tags_committed(const char *dir, const char *commitment);
 
+/* What the scan records of the bundle or ledger in dir say, as far as they can be
+ * read.  Whether they are as they were signed is for verification to say. */
+struct scan_words {
+	unsigned clean, other;	/* other: found, incomplete */
+};
+struct scan_words scan_words_of(const char *dir);
+
 unsigned scan_tags_count(const struct scan_tags *tags);	/* with padding */
 
 /* Memory for one thread that scans; NULL where it lacks. */

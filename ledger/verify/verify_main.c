@@ -22,6 +22,8 @@
 #include "ledger/verify/load.h"
 #include "ledger/verify/verify_main.h"
 
+#define WHY 256	/* bytes of a reason */
+
 enum { EXIT_USAGE_OR_IO = 3 };
 
 struct args {
@@ -296,18 +298,51 @@ load_tags(const struct args *args, struct scanner *scanner,
 	return 0;
 }
 
-/* Names of files are looked at even where contents are not: by formats then. */
+/* Names of files are looked at even where contents are not: by formats then.
+ * why: "", or why the vault's secrets are not looked for. */
 static struct scanner *
-make_scanner(const struct args *args, const struct verify_defaults *defaults)
+make_scanner(const struct args *args, const struct verify_defaults *defaults,
+    char why[WHY])
 {
 	struct scanner *scanner = scanner_new();
-	char why[256] = "";
 
+	why[0] = '\0';
 	if (scanner != NULL && args->scan && defaults->secrets != NULL &&
-	    defaults->secrets(defaults->context, scanner, why, sizeof(why)) != 0)
-		fprintf(stderr, "%s: scanning by formats alone: %s\n",
+	    defaults->secrets(defaults->context, scanner, why, WHY) != 0)
+		fprintf(stderr, "%s: without the vault's secrets: %s\n",
 		    defaults->program, why);
+	else
+		why[0] = '\0';
 	return scanner;
+}
+
+/*
+ * Where nobody looked for the secrets themselves, by value or by tag, the broker
+ * did before it sealed: its signed word stands for it, if all of it is good and
+ * the records are as they were signed.  Where there is none, and the vault was
+ * to be had but for a passphrase, nothing is established.
+ */
+static void
+stand_in(const struct args *args, const struct verify_result *verified,
+    const char *why, struct scan_result *scanned)
+{
+	struct scan_words words;
+
+	if (scanned->verdict != SCAN_CLEAN || scanned->secrets > 0 || scanned->tags > 0)
+		return;
+	words = scan_words_of(args->dir);
+	if (words.other == 0 && verified->integrity.verdict == VERIFY_COMPLETE)
+		scanned->sealed = words.clean;
+	if (words.other == 0 && (scanned->sealed > 0 || why[0] == '\0'))
+		return;
+	scanned->verdict = SCAN_INCOMPLETE;
+	scanned->incomplete_count++;
+	if (words.other > 0)
+		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
+		    "the broker did not find its records clean of its secrets before it sealed them");
+	else
+		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
+		    "the vault's secrets were not looked for: %.180s", why);
 }
 
 static const char *
@@ -383,7 +418,8 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 	struct verify_options options = { .path = args->dir, .key = key, .trust = trust,
 	    .since = args->since != NULL, .head = args->since != NULL ? args->since : args->head,
 	    .threads = args->threads, .progress = progress_step, .context = &progress };
-	struct scanner *scanner = make_scanner(args, defaults);
+	char why[WHY];
+	struct scanner *scanner = make_scanner(args, defaults, why);
 	struct scan_tags *tags = NULL;
 	int status = -1;
 
@@ -400,6 +436,8 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 		goto out;
 	report->scan = scanned;
 	status = scan(args, scanner, result->bytes, scanned, err, err_len);
+	if (status == 0)
+		stand_in(args, result, why, scanned);
 out:
 	scanner_free(scanner);
 	scan_tags_free(tags);

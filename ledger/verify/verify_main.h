@@ -13,8 +13,9 @@ struct verify_defaults {
 	int no_path_status;	/* to leave with then */
 	const char *key;	/* file with the vkey to pin where none is named, or NULL */
 	/* Give the scanner the vault's own secrets (scanner_add_secret); NULL
-	 * where there is no vault.  0, or -1 with a message: the scan then goes
-	 * on with formats alone and says so. */
+	 * where there is no vault.  0, or -1 with a message: the scan then goes on
+	 * by formats, and without tags or a clean scan record in the evidence
+	 * nothing is established about secrets. */
 	int (*secrets)(void *context, struct scanner *scanner, char *err,
 	    size_t err_len);
 	void *context;
