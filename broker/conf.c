@@ -313,6 +313,11 @@ check_whole(struct conf_reader *reader)
 	if (reader->conf->store == CONF_STORE_KV && kv->token_file == NULL)
 		return conf_refuse(reader, "vault.kv.token_file", "given for the "
 		    "store kv");
+	if (reader->conf->policy.token_file != NULL &&
+	    (reader->conf->policy.opa == NULL ||
+	    strncmp(reader->conf->policy.opa, "https://", 8) != 0))
+		return conf_refuse(reader, "policy.token_file", "given for an "
+		    "engine at https only: \"opa:https://host:port\"");
 	if (reader->conf->policy.bundle.key_file != NULL &&
 	    reader->conf->policy.bundle.from == NULL)
 		return conf_refuse(reader, "policy.bundle.from", "given with a key");
@@ -394,6 +399,7 @@ conf_free(struct conf *conf)
 	conf_anchors_free(&conf->anchors);
 	free(conf->policy.opa);
 	free(conf->policy.ca_file);
+	free(conf->policy.token_file);
 	free(conf->policy.bundle.from);
 	free(conf->policy.bundle.key_file);
 	free(conf->policy.bundle.ca_file);

@@ -20,6 +20,7 @@
  *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
  *                "connect_ms": 10000, "idle_ms": 300000, "pool": 32},
  *   "policy": {"engine": "builtin"|"opa:unix:/…"|"opa:https://host:port", "deadline_ms": 100, "ca_file": "/….pem",
+ *              "token_file": "/…",
  *                                   or just the engine as a string
  *              "bundle": {"from": "https://…"|"/….tar.gz", "key_file": "/…", "ca_file": "/….pem",
  *                         "poll_ms": 60000, "max_bytes": 16777216, "downgrade": false}},
@@ -69,6 +70,7 @@ struct conf_bundle {
 struct conf_policy {
 	char *opa;		/* policy/opa/opa.h's address; NULL: the evaluator */
 	char *ca_file;		/* for an https address; NULL: the system's */
+	char *token_file;	/* 0600, of a bearer token for an https address; NULL: none */
 	unsigned deadline_ms;
 	struct conf_bundle bundle;
 };

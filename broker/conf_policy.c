@@ -56,10 +56,14 @@ read_bundle_file(struct conf_reader *reader, const char *name,
 }
 
 static int
-read_policy_ca(struct conf_reader *reader, const char *name, const json_t *value,
-    const void *arg)
+read_policy_file(struct conf_reader *reader, const char *name,
+    const json_t *value, const void *arg)
 {
-	return conf_read_path(reader, name, value, &reader->conf->policy.ca_file);
+	struct conf_policy *policy = &reader->conf->policy;
+
+	return conf_read_path(reader, name, value,
+	    strcmp(strrchr(name, '.') + 1, "token_file") == 0 ?
+	    &policy->token_file : &policy->ca_file);
 }
 
 static const struct conf_member bundle_members[] = {
@@ -76,7 +80,8 @@ static const struct conf_member policy_members[] = {
 	{ "bundle", conf_read_section, bundle_members },
 	{ "engine", read_engine, NULL },
 	{ "deadline_ms", conf_read_unsigned, CONF_RANGE(policy.deadline_ms, 1, 10000) },
-	{ "ca_file", read_policy_ca, NULL },
+	{ "ca_file", read_policy_file, NULL },
+	{ "token_file", read_policy_file, NULL },
 	{ NULL, NULL, NULL }
 };
 

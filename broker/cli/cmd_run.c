@@ -261,7 +261,8 @@ make_env(struct session *session)
 	return -1;
 }
 
-/* Wherever the vault's passphrase may lie: the command could open the vault. */
+/* Wherever the vault's passphrase may lie, or a token of the broker's own: the
+ * command could open the vault, or ask in the broker's name. */
 static void
 masks(struct session *session, const char **out)
 {
@@ -270,6 +271,8 @@ masks(struct session *session, const char **out)
 
 	out[0] = getenv("COUNTERSIGN_PASSPHRASE_FILE");
 	out[1] = session->conf.passphrase_file;
+	out[3] = session->conf.kv.token_file;
+	out[4] = session->conf.policy.token_file;
 	if (dir == NULL)
 		return;
 	n = snprintf(session->credential, sizeof(session->credential),

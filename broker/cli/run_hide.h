@@ -20,13 +20,13 @@
 #include <stddef.h>
 
 #define RUN_HIDE_FILES 4
-#define RUN_HIDE_MASKS 4
+#define RUN_HIDE_MASKS 6
 
 struct run_hide {
 	const char *home;
 	const char *socket;		/* agent.sock below home */
 	const char *files[RUN_HIDE_FILES];	/* below home, small, kept readable; NULL: none */
-	const char *masks[RUN_HIDE_MASKS];	/* files elsewhere that read as empty (passphrases); NULL: none */
+	const char *masks[RUN_HIDE_MASKS];	/* files elsewhere that read as empty (passphrases, tokens); NULL: none */
 };
 
 struct run_hide_plan;	/* contents and descriptors gathered before the fork */

@@ -52,6 +52,7 @@ add_all(struct confined *confined, const struct conf *conf,
 	confined_add(confined, conf->upstream_ca_file, CONFINE_READ);
 	confined_add(confined, conf->kv.ca_file, CONFINE_READ);
 	confined_add(confined, conf->policy.ca_file, CONFINE_READ);
+	confined_add(confined, conf->policy.token_file, CONFINE_READ);
 	confined_add(confined, conf->policy.bundle.ca_file, CONFINE_READ);
 	confined_add_folder(confined, conf->policy.bundle.from, rooms->bundle,
 	    sizeof(rooms->bundle));

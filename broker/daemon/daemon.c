@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "ask.h"
 #include "daemon/confine_broker.h"
+#include "daemon/engine.h"
 #include "daemon/harden.h"
 #include "daemon/keeper.h"
 #include "daemon/keys.h"
@@ -217,19 +218,6 @@ open_discover(struct daemon *daemon, char *pack, char *err, size_t err_len)
 }
 
 static int
-open_engine(struct daemon *daemon, char *err, size_t err_len)
-{
-	const struct conf_policy *conf = &daemon->conf->policy;
-	struct opa_options options = { .where = conf->opa,
-	    .ca_file = conf->ca_file, .deadline_ms = conf->deadline_ms };
-
-	if (conf->opa == NULL)
-		return 0;
-	daemon->opa = opa_new(&options, err, err_len);
-	return daemon->opa != NULL ? 0 : -1;
-}
-
-static int
 open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 {
 	char packs[PATH_MAX], ledger[PATH_MAX], run[PATH_MAX];
@@ -277,7 +265,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	if (daemon->keys == NULL || write_bundle(err, err_len) != 0 ||
 	    start_recorder(daemon, err, err_len) != 0 ||
 	    open_vault(daemon, err, err_len) != 0 ||
-	    open_engine(daemon, err, err_len) != 0 ||
+	    engine_open(&daemon->conf->policy, &daemon->opa, err, err_len) != 0 ||
 	    open_gate(daemon, pack, err, err_len) != 0)
 		return -1;
 	keys_free(daemon->keys);	/* vault, CA and gate have their copies */

@@ -52,6 +52,7 @@ usage(FILE *out)
 	    "  --opa ADDRESS compare: unix:/path, https://host:port, "
 	    "http://127.0.0.1:port\n"
 	    "  --ca FILE     compare: authorities for https\n"
+	    "  --token-file FILE  compare: a bearer token, for https\n"
 	    "  --json        replay, diff, compare: one JSON object a line\n");
 	return COMMAND_FAILED;
 }
@@ -150,6 +151,7 @@ take_option(struct command_args *out, int argc, char **argv, int *i)
 		{ "--pack", offsetof(struct command_args, pack) },
 		{ "--opa", offsetof(struct command_args, opa) },
 		{ "--ca", offsetof(struct command_args, ca) },
+		{ "--token-file", offsetof(struct command_args, token) },
 		{ "--seq", offsetof(struct command_args, seq) }
 	};
 	const char *o = argv[*i];

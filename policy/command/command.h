@@ -15,7 +15,7 @@ struct command_args {
 	const char *name;		/* of the command */
 	const char *operand[16];
 	int n;
-	const char *entry, *key, *pack, *opa, *ca, *seq;
+	const char *entry, *key, *pack, *opa, *ca, *token, *seq;
 	bool trace, opa_default, json;
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "policy/command/command.h"
 #include "policy/command/digests.h"
@@ -260,24 +261,60 @@ command_diff(const struct command_args *args)
 /* One question at a time, and nobody waits: a deadline for people. */
 #define COMPARE_MS 5000
 
+/* One line that nobody else may read; the caller wipes and frees it.  NULL
+ * after a message. */
+static char *
+read_token(const char *path)
+{
+	struct stat st;
+	char *text;
+	size_t len;
+
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (st.st_mode & 077) != 0) {
+		command_fail("%s: no file that only its owner may read (chmod "
+		    "600 it)", path);
+		return NULL;
+	}
+	if ((text = command_read(path, &len)) != NULL)
+		text[strcspn(text, "\r\n")] = '\0';
+	return text;
+}
+
+static struct opa *
+open_opa(const struct command_args *args)
+{
+	const char *where = args->opa;
+	struct opa_options options = { .ca_file = args->ca,
+	    .deadline_ms = COMPARE_MS };
+	struct opa *opa = NULL;
+	char err[256] = "", *token = NULL;
+
+	options.where = strncmp(where, "opa:", 4) == 0 ? where + 4 : where;
+	if (args->token != NULL && (token = read_token(args->token)) == NULL)
+		return NULL;
+	options.token = token;
+	if ((opa = opa_new(&options, err, sizeof(err))) == NULL)
+		command_fail("%s", err);
+	if (token != NULL)
+		explicit_bzero(token, strlen(token));
+	free(token);
+	return opa;
+}
+
 int
 command_compare(const struct command_args *args)
 {
 	struct replay r = { .deadline_ms = COMPARE_MS };
-	const char *where = args->opa;
-	struct opa_options options = { .ca_file = args->ca,
-	    .deadline_ms = COMPARE_MS };
 	struct policy_pack *pack = NULL;
 	struct opa *opa;
-	char err[256] = "";
 	int result = COMMAND_FAILED;
 
-	if (where == NULL)
+	if (args->opa == NULL)
 		return command_fail("compare needs --opa unix:/path, "
 		    "--opa https://host:port or --opa http://127.0.0.1:port");
-	options.where = strncmp(where, "opa:", 4) == 0 ? where + 4 : where;
-	if ((opa = opa_new(&options, err, sizeof(err))) == NULL)
-		return command_fail("%s", err);
+	if ((opa = open_opa(args)) == NULL)
+		return COMMAND_FAILED;
 	if (args->pack != NULL)
 		pack = command_pack(args, args->pack);
 	r.pack = pack;

@@ -12,11 +12,14 @@
 #include "policy/pack.h"
 
 #define DECISION_PATH "/v1/data/" PACK_ENTRY
+#define BEARER "Authorization: Bearer "
+#define TOKEN_MAX 4096
 
 struct opa {
 	char where[OPA_WHERE_MAX + 1];
 	char url[OPA_WHERE_MAX + sizeof(DECISION_PATH)];
 	char *ca_file;
+	char *bearer;		/* the whole field; NULL: none */
 	unsigned deadline_ms;
 };
 
@@ -40,6 +43,44 @@ start_curl(void)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+/* A token is what can stand in a field (RFC 6750) and goes to nobody who can
+ * be listened to or impersonated. */
+static const char *
+token_wrong(const struct opa_options *options)
+{
+	const char *at = options->token;
+
+	if (at == NULL)
+		return NULL;
+	if (strncmp(options->where, "https://", 8) != 0)
+		return "the token for OPA goes over https only";
+	for (; *at != '\0'; at++)
+		if (*at <= ' ' || *at >= 0x7f)
+			break;
+	if (at == options->token || *at != '\0' ||
+	    at - options->token > TOKEN_MAX)
+		return "the token for OPA is empty, too long, or not of printable "
+		    "ASCII without spaces";
+	return NULL;
+}
+
+static bool
+copy_options(struct opa *opa, const struct opa_options *options)
+{
+	size_t room;
+
+	if (options->ca_file != NULL &&
+	    (opa->ca_file = strdup(options->ca_file)) == NULL)
+		return false;
+	if (options->token == NULL)
+		return true;
+	room = sizeof(BEARER) + strlen(options->token);
+	if ((opa->bearer = malloc(room)) == NULL)
+		return false;
+	snprintf(opa->bearer, room, BEARER "%s", options->token);
+	return true;
+}
+
 struct opa *
 opa_new(const struct opa_options *options, char *err, size_t err_len)
 {
@@ -50,12 +91,15 @@ opa_new(const struct opa_options *options, char *err, size_t err_len)
 		snprintf(err, err_len, "the address of OPA %s", wrong);
 		return NULL;
 	}
+	if ((wrong = token_wrong(options)) != NULL) {
+		snprintf(err, err_len, "%s", wrong);
+		return NULL;
+	}
 	pthread_once(&curl_once, start_curl);
 	opa = calloc(1, sizeof(*opa));
-	if (opa == NULL || (options->ca_file != NULL &&
-	    (opa->ca_file = strdup(options->ca_file)) == NULL)) {
+	if (opa == NULL || !copy_options(opa, options)) {
 		snprintf(err, err_len, "out of memory");
-		free(opa);
+		opa_free(opa);
 		return NULL;
 	}
 	snprintf(opa->where, sizeof(opa->where), "%s", options->where);
@@ -72,6 +116,9 @@ opa_free(struct opa *opa)
 {
 	if (opa == NULL)
 		return;
+	if (opa->bearer != NULL)
+		explicit_bzero(opa->bearer, strlen(opa->bearer));
+	free(opa->bearer);
 	free(opa->ca_file);
 	free(opa);
 }
@@ -130,7 +177,11 @@ set_up(struct opa_link *link)
 
 	/* Expect: would cost a round trip for a long body. */
 	return add_field(link, "Content-Type: application/json") &&
-	    add_field(link, "Expect:") && set_where(curl, link->opa) &&
+	    add_field(link, "Expect:") && (link->opa->bearer == NULL ||
+	    add_field(link, link->opa->bearer)) && set_where(curl, link->opa) &&
+	    /* Or cleaning up would wait for a resolver that does not answer,
+	     * whatever the deadline was. */
+	    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http") ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, link->fields) ==
@@ -169,6 +220,8 @@ opa_link_free(struct opa_link *link)
 		return;
 	if (link->curl != NULL)
 		curl_easy_cleanup(link->curl);
+	for (struct curl_slist *at = link->fields; at != NULL; at = at->next)
+		explicit_bzero(at->data, strlen(at->data));
 	curl_slist_free_all(link->fields);
 	arena_release(&link->arena);
 	free(link);

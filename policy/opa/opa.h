@@ -26,13 +26,16 @@ struct opa_options {
 	 * address: what asks and what answers is not for the network to see. */
 	const char *where;
 	const char *ca_file;	/* PEM, for https; NULL: the system's */
+	/* Shown as "Authorization: Bearer", over https only; NULL: none.  Copied,
+	 * by libcurl too, and wiped as far as that lets us. */
+	const char *token;
 	unsigned deadline_ms;	/* of a decision, from asking to the last byte */
 };
 
 /* Is it an address?  NULL, or what is wrong with it. */
 const char *opa_where_wrong(const char *where);
 
-/* No connection is made yet.  NULL with a message. */
+/* No connection is made yet.  NULL with a message, which never shows the token. */
 struct opa *opa_new(const struct opa_options *options, char *err,
     size_t err_len);
 void opa_free(struct opa *opa);	/* after its links */

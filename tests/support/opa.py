@@ -37,6 +37,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         fake = self.server.fake
         body = self.rfile.read(int(self.headers["Content-Length"]))
         fake.asked.append({"path": self.path, "type": self.headers["Content-Type"], "body": body,
+                           "authorization": self.headers.get("Authorization"),
                            "input": json.loads(body)["input"]})
         fake.arrived.release()
         status, answer = fake.answer(fake.asked[-1]["input"])

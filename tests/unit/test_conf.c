@@ -260,8 +260,18 @@ engines(void **state)
 	assert_int_equal(conf.policy.deadline_ms, 20);
 	assert_string_equal(conf.policy.ca_file, "/etc/ca.pem");
 	conf_free(&conf);
+	assert_null(conf.policy.token_file);
 	good("{\"v\":1,\"policy\":\"opa:http://[::1]:8181\"}", &conf);
 	conf_free(&conf);
+	good("{\"v\":1,\"policy\":{\"engine\":\"opa:https://opa.example.com\","
+	    "\"token_file\":\"/etc/token\"}}", &conf);
+	assert_string_equal(conf.policy.token_file, "/etc/token");
+	conf_free(&conf);
+	bad("{\"v\":1,\"policy\":{\"engine\":\"opa:https://opa.example.com\","
+	    "\"token_file\":\"token\"}}", "policy.token_file must");
+	bad("{\"v\":1,\"policy\":{\"engine\":\"opa:http://127.0.0.1\","
+	    "\"token_file\":\"/etc/token\"}}", "https only");
+	bad("{\"v\":1,\"policy\":{\"token_file\":\"/etc/token\"}}", "https only");
 	for (size_t i = 0; wrong[i] != NULL; i++) {
 		snprintf(text, sizeof(text), "{\"v\":1,\"policy\":\"%s\"}",
 		    wrong[i]);
