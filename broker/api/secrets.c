@@ -65,6 +65,39 @@ list_add(void *arg, const struct vault_entry *entry)
 	json_array_append_new(arg, one);
 }
 
+static const char *
+state_of(const json_t *one, const json_t *newest)
+{
+	const char *name = json_string_value(json_object_get(one, "name"));
+
+	if (json_object_get(one, "revoked") != NULL)
+		return "revoked";
+	return json_integer_value(json_object_get(one, "version")) ==
+	    json_integer_value(json_object_get(newest, name)) ? "current" :
+	    "superseded";
+}
+
+/* Only the newest version of a name can be the current one. */
+static void
+add_states(const json_t *list)
+{
+	json_t *newest = json_object(), *one, *version;
+	const char *name;
+	size_t i;
+
+	json_array_foreach(list, i, one) {
+		name = json_string_value(json_object_get(one, "name"));
+		version = json_object_get(one, "version");
+		if (json_integer_value(version) >
+		    json_integer_value(json_object_get(newest, name)))
+			json_object_set(newest, name, version);
+	}
+	json_array_foreach(list, i, one)
+		json_object_set_new(one, "state",
+		    json_string(state_of(one, newest)));
+	json_decref(newest);
+}
+
 void
 api_secret_list(struct api_call *call)
 {
@@ -77,5 +110,6 @@ api_secret_list(struct api_call *call)
 		api_refuse_problem(call, &why);
 		return;
 	}
+	add_states(list);
 	api_answer(call, 200, json_pack("{s:o}", "secrets", list));
 }

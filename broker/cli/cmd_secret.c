@@ -163,6 +163,30 @@ ask_daemon(const char *method, const char *path, json_t *body,
 	return rc;
 }
 
+/* Was it the version in use?  Nothing takes its place. */
+static void
+say_what_is_left(const char *name, long long version)
+{
+	struct client_reply reply;
+	json_t *one;
+	bool newest = true;
+	size_t i;
+
+	if (client_operator("GET", "/v1/secrets", NULL, &reply) == CLIENT_OK) {
+		json_array_foreach(json_object_get(reply.json, "secrets"), i, one)
+			if (strcmp(client_str(one, "name"), name) == 0 &&
+			    json_integer_value(json_object_get(one, "version")) >
+			    version)
+				newest = false;
+		if (newest)
+			printf("it was the current version: requests for %s are "
+			    "refused until `countersign secret rotate %s` stores "
+			    "another; an older one does not come back\n", name,
+			    name);
+	}
+	client_reply_release(&reply);
+}
+
 static int
 secret_revoke(const struct opts *opts)
 {
@@ -185,10 +209,11 @@ secret_revoke(const struct opts *opts)
 	json_decref(body);
 	if (rc != 0)
 		return rc;
-	if (version != 0)
+	if (version != 0) {
 		printf("%s: version %lld revoked and erased\n", opts->rest[0],
 		    version);
-	else
+		say_what_is_left(opts->rest[0], version);
+	} else
 		printf("%s: revoked and erased\n", opts->rest[0]);
 	client_reply_release(&reply);
 	return CLI_OK;
@@ -235,13 +260,11 @@ print_list(const json_t *secrets)
 	}
 	printf("%-32s %7s  %-8s %s\n", "NAME", "VERSION", "AGE", "STATE");
 	json_array_foreach(secrets, i, one) {
-		const json_t *revoked = json_object_get(one, "revoked");
-
 		printf("%-32s %7" JSON_INTEGER_FORMAT "  %-8s %s\n",
 		    cli_clean(client_str(one, "name")),
 		    json_integer_value(json_object_get(one, "version")),
 		    age(json_object_get(one, "created"), buf, sizeof(buf)),
-		    revoked == NULL || json_is_null(revoked) ? "active" : "revoked");
+		    cli_clean(client_str(one, "state")));
 	}
 }
 

@@ -157,7 +157,7 @@ gate_cut(struct gate *gate, const struct gate_cut *what)
 
 /* --- secrets --------------------------------------------------------- */
 
-bool
+enum secrets_result
 gate_secret_take(struct gate *gate, struct rules *rules,
     const struct binding *binding, struct secret **secret,
     struct redact_needles **needles, uint32_t *version)
@@ -166,10 +166,12 @@ gate_secret_take(struct gate *gate, struct rules *rules,
 	    binding, secret, needles, version);
 
 	if (result != SECRETS_STALE)
-		return result == SECRETS_TAKEN;
+		return result;
 	/* Somebody else changed the vault, or other rules came into force. */
-	return secrets_refresh(&gate->secrets, gate->vault, rules) == 0 && secrets_take(&gate->secrets, gate->vault,
-	    binding, secret, needles, version) == SECRETS_TAKEN;
+	if (secrets_refresh(&gate->secrets, gate->vault, rules) != 0)
+		return SECRETS_NONE;
+	return secrets_take(&gate->secrets, gate->vault, binding, secret,
+	    needles, version);
 }
 
 static int

@@ -130,13 +130,19 @@ static bool
 secret_step(struct passage *p)
 {
 	struct gate_verdict *out = p->out;
+	enum secrets_result result;
 
 	if (p->carried.binding == NULL)
 		return true;
-	if (!gate_secret_take(p->gate, out->rules, p->carried.binding,
-	    &out->secret, &out->needles, &out->version))
+	result = gate_secret_take(p->gate, out->rules, p->carried.binding,
+	    &out->secret, &out->needles, &out->version);
+	if (result == SECRETS_REVOKED)
 		return refuse(p, 503, "vault/unavailable",
-		    "the vault has no active version of the binding's secret",
+		    "the current version of the binding's secret is revoked, and an older one does not come back",
+		    "have the operator store another with `countersign secret rotate`");
+	if (result != SECRETS_TAKEN)
+		return refuse(p, 503, "vault/unavailable",
+		    "the vault has no usable version of the binding's secret",
 		    "store it with `countersign secret put` or `secret rotate`");
 	out->binding = p->carried.binding;
 	input_binding(&p->input, out->binding, out->version);

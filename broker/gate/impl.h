@@ -210,7 +210,7 @@ const char *grant_state(const struct grant *grant);
 void grant_info_fill(struct grant *grant, struct gate_grant_info *out);
 
 /* The secret of a binding as the vault has it now, referenced. */
-bool gate_secret_take(struct gate *gate, struct rules *rules,
+enum secrets_result gate_secret_take(struct gate *gate, struct rules *rules,
     const struct binding *binding, struct secret **secret,
     struct redact_needles **needles, uint32_t *version);
 

@@ -242,7 +242,8 @@ secrets_take(struct secrets *secrets, struct vault *vault,
 
 	if (vault_get(vault, binding->secret, 0, secret, version, &error) !=
 	    VAULT_OK)
-		return SECRETS_NONE;
+		return error.status == VAULT_REVOKED ? SECRETS_REVOKED :
+		    SECRETS_NONE;
 	pthread_rwlock_rdlock(&secrets->lock);
 	if (secrets->n > 0)
 		held = bsearch(&key, secrets->held, secrets->n, sizeof(*held),

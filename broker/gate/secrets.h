@@ -1,5 +1,5 @@
 /*
- * The secrets that bindings name, as the next request uses them: newest active
+ * The secrets that bindings name, as the next request uses them: the current
  * version with its redaction needles.  And one sieve over every secret of the
  * vault, bound or not, in all its active versions, as far as the vault gave them:
  * what no agent should send.
@@ -39,7 +39,8 @@ int secrets_refresh(struct secrets *secrets, struct vault *vault,
 
 /* For one binding, referenced.  The vault has the last word: where it has
  * another version by now, or none, the snapshot is stale. */
-enum secrets_result { SECRETS_TAKEN, SECRETS_NONE, SECRETS_STALE };
+enum secrets_result { SECRETS_TAKEN, SECRETS_NONE, SECRETS_REVOKED,
+    SECRETS_STALE };
 enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
     const struct binding *binding, struct secret **secret,
     struct redact_needles **needles, uint32_t *version);

@@ -68,6 +68,14 @@ vault_revoked(struct vault_error *err, const char *name, size_t there,
 }
 
 enum vault_status
+vault_current_revoked(struct vault_error *err, const char *name,
+    uint32_t version)
+{
+	return vault_fail(err, VAULT_REVOKED, "%s is revoked: version %u was its "
+	    "current one, and an older one does not come back", name, version);
+}
+
+enum vault_status
 vault_fail_file(struct vault_error *err, const char *path, int error)
 {
 	enum vault_status status = VAULT_IO;

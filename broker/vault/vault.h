@@ -1,8 +1,10 @@
 /*
  * Where secrets live.  One interface, several stores (an encrypted file now).
  *
- * A secret has a name and versions 1, 2, ...; the newest active one is used by
- * the next request, and requests in flight keep the version they took.  All
+ * A secret has a name and versions 1, 2, ...; the newest is the current one and
+ * used by the next request.  A new one supersedes it for good: requests in
+ * flight keep the version they took, and revoking the current one brings no
+ * older one back.  All
  * functions may be called from any thread; a failed call changes nothing.
  */
 #ifndef BROKER_VAULT_H
@@ -47,6 +49,10 @@ enum vault_status vault_fail_file(struct vault_error *err, const char *path,
 enum vault_status vault_revoked(struct vault_error *err, const char *name,
     size_t there, size_t done);
 
+/* Says that the current version is revoked: VAULT_REVOKED. */
+enum vault_status vault_current_revoked(struct vault_error *err,
+    const char *name, uint32_t version);
+
 /*
  * What a store does; the context is its own.  vault.c calls these one at a
  * time, with names and bytes already checked, and keeps the cache.
@@ -82,8 +88,8 @@ enum vault_status vault_put(struct vault *vault, const char *name,
     const void *bytes, size_t len, bool rotate, uint32_t *version,
     struct vault_error *err);
 
-/* The given version, or the newest active one for version 0; the caller owns
- * the reference.  VAULT_REVOKED where that version, or every version, is.
+/* The given version, or the current one (the newest) for version 0; the caller
+ * owns the reference.  VAULT_REVOKED where that version is.
  * Cached in locked memory: cheap enough for every request.  What another
  * process stores or revokes is seen after at most about a second. */
 enum vault_status vault_get(struct vault *vault, const char *name,

@@ -557,26 +557,24 @@ vault_image_get(const struct vault_keys *keys, const struct vault_image *image,
     const char *name, uint32_t version, struct secret **out, uint32_t *got,
     struct vault_error *err)
 {
-	const struct entry *entry, *newest = NULL, *given = NULL;
+	const struct entry *newest, *given = NULL, *entry;
 	size_t i = lower_bound(image, name);
 
 	*out = NULL;
 	if (!is(image, i, name))
 		return vault_fail(err, VAULT_MISSING, "there is no secret %s",
 		    name);
+	newest = &image->entries[i];
 	for (; is(image, i, name); i++) {
-		entry = &image->entries[i];
-		if (entry->revoked_s == 0)
-			newest = entry;
-		if (entry->version == version)
-			given = entry;
+		newest = &image->entries[i];	/* they are in order */
+		if (newest->version == version)
+			given = newest;
 	}
 	if (version != 0 && given == NULL)
 		return vault_fail(err, VAULT_MISSING, "%s has no version %u",
 		    name, version);
-	if (version == 0 && newest == NULL)
-		return vault_fail(err, VAULT_REVOKED, "every version of %s is "
-		    "revoked", name);
+	if (version == 0 && newest->revoked_s != 0)
+		return vault_current_revoked(err, name, newest->version);
 	entry = version != 0 ? given : newest;
 	if (entry->revoked_s != 0)
 		return vault_fail(err, VAULT_REVOKED, "%s version %u is revoked",

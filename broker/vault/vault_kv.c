@@ -259,14 +259,16 @@ kv_get(void *ctx, const char *name, uint32_t version, struct secret **out,
 	if ((status = fetch_versions(ctx, name, &found, err)) != VAULT_OK)
 		return status;
 	for (i = 0; i < found.n; i++)
-		if (version == 0 ? found.v[i].revoked_s == 0 :
-		    found.v[i].version == version)
+		if (version == 0 || found.v[i].version == version)
 			chosen = &found.v[i];
 	if (found.n == 0 || (version != 0 && chosen == NULL))
 		status = vault_fail(err, VAULT_MISSING, "there is no such "
 		    "secret or version of %s", name);
-	else if (chosen == NULL || chosen->revoked_s != 0)
-		status = vault_fail(err, VAULT_REVOKED, "%s is revoked", name);
+	else if (chosen->revoked_s != 0)
+		status = version == 0 ?
+		    vault_current_revoked(err, name, chosen->version) :
+		    vault_fail(err, VAULT_REVOKED, "%s version %u is revoked",
+		    name, version);
 	else
 		status = fetch_value(ctx, name, *got = chosen->version, out, err);
 	free(found.v);

@@ -397,16 +397,18 @@ choose(const struct versions *found, const char *name, uint32_t version,
 	size_t i;
 
 	for (i = 0; i < found->n; i++)
-		if (version == 0 ? found->v[i].revoked_s == 0 :
-		    found->v[i].version == version)
+		if (version == 0 || found->v[i].version == version)
 			chosen = &found->v[i];
 	if (chosen != NULL && chosen->revoked_s == 0)
 		return chosen;
-	if (found->n == 0 || (version != 0 && chosen == NULL))
+	if (chosen == NULL)
 		*status = vault_fail(err, VAULT_MISSING, "there is no such "
 		    "secret or version of %s", name);
+	else if (version == 0)
+		*status = vault_current_revoked(err, name, chosen->version);
 	else
-		*status = vault_fail(err, VAULT_REVOKED, "%s is revoked", name);
+		*status = vault_fail(err, VAULT_REVOKED, "%s version %u is revoked",
+		    name, version);
 	return NULL;
 }
 

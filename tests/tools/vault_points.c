@@ -119,8 +119,9 @@ revocation(struct vault *vault, struct vault *again)
 
 	point(vault_revoke(vault, "github", 2, &err) == VAULT_OK &&
 	    gives(vault, "github", 2, VAULT_REVOKED, NULL) &&
-	    gives(vault, "github", 0, VAULT_OK, "first-made-up"),
-	    "a revoked version is not given");
+	    gives(vault, "github", 1, VAULT_OK, "first-made-up") &&
+	    gives(vault, "github", 0, VAULT_REVOKED, NULL),
+	    "a revoked version is not given, nor the one before it instead");
 	point(vault_revoke(vault, "github", 2, &err) == VAULT_REVOKED &&
 	    vault_revoke(vault, "github", 7, &err) == VAULT_MISSING &&
 	    vault_revoke(vault, "nobody", 0, &err) == VAULT_MISSING,
