@@ -63,9 +63,15 @@ octets(struct arena *arena, const struct value *jwk, const char *name)
 {
 	const struct value *v = value_member(jwk, name);
 	struct buf out = { .arena = arena };
+	bool url;
 
-	if (v == NULL || v->kind != VALUE_STRING || v->str.n > 16384 ||
-	    !codec_unbase64(&out, v->str.p, v->str.n, CODEC_URL))
+	if (v == NULL || v->kind != VALUE_STRING || v->str.n > 16384)
+		return NULL;
+	/* Of both alphabets, with padding or without, as OPA's library. */
+	url = memchr(v->str.p, '+', v->str.n) == NULL &&
+	    memchr(v->str.p, '/', v->str.n) == NULL;
+	if (!codec_unbase64(&out, v->str.p, v->str.n, (url ? CODEC_URL : 0) |
+	    (v->str.n > 0 && v->str.p[v->str.n - 1] == '=' ? CODEC_PAD : 0)))
 		return NULL;
 	return buf_value(&out);
 }

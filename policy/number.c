@@ -366,6 +366,8 @@ flt_add(struct flt a, struct flt b)
 	int64_t gap;
 	bool sticky;
 
+	if (a.mant == 0 && b.mant == 0)
+		return (struct flt){ a.negative && b.negative, 0, 0 };
 	if (b.mant == 0)
 		return a;
 	if (a.mant == 0)

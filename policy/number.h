@@ -58,10 +58,29 @@ struct flt flt_truncate(struct flt a);		/* towards zero */
 int flt_compare(struct flt a, struct flt b);
 bool flt_integral(struct flt a);
 
-/* a op b for op in + - * /; NULL with *error set: a word for people. */
+/* a op b for op in + - * /, and x, a product as one of many; NULL with *error set: a word for people. */
 const struct value *num_arith(struct arena *arena, char op,
     const struct value *a, const struct value *b, const char **error);
-/* Truncated remainder, sign of a. */
+
+/* --- integers of any size (number_big.c) ------------------------------ */
+
+/* The value as OPA's functions of integers see it: rounded to a mantissa of 64
+ * bits, false where a fraction is left (or the exponent is beyond). */
+bool num_to_integer(struct arena *arena, const struct value *v,
+    struct flt *out);
+/* x is used up. */
+struct nat;
+const struct value *num_from_nat(struct arena *arena, bool negative,
+    struct nat *x);
+/* All digits of an integral f; NULL where the exponent is beyond. */
+const struct value *num_from_integer(struct arena *arena, struct flt f);
+/* a op b for op in & | ^, in two's complement of as many bits as it takes. */
+const struct value *num_bits(struct arena *arena, char op, struct flt a,
+    struct flt b);
+/* Decimal digits (NUM_TEXT_MAX at most) in base 2, 8, 10 or 16. */
+void num_text_base(struct buf *out, const char *p, size_t n, unsigned base,
+    bool upper);
+/* Truncated remainder, sign of a; NULL with *error set. */
 const struct value *num_rem(struct arena *arena, const struct value *a,
     const struct value *b, const char **error);
 

@@ -1,115 +1,15 @@
 /*
  * Between decimal text and 64-bit mantissas, and arithmetic on values.
- * Large powers are exact: natural numbers in 32-bit limbs, bounded by
- * NUM_EXPONENT_MAX.
+ * Large powers are exact.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/nat.h"
 #include "policy/number.h"
 
 __extension__ typedef unsigned __int128 u128;
-
-/* 10^4000 and a mantissa have about 13,400 bits; numerator of a division a
- * little more. */
-#define LIMBS 1100
-
-struct nat {
-	uint32_t limb[LIMBS];
-	int n;
-};
-
-static void
-nat_mul_add(struct nat *x, uint32_t by, uint32_t add)
-{
-	uint64_t carry = add;
-	int i;
-
-	for (i = 0; i < x->n; i++) {
-		carry += (uint64_t)x->limb[i] * by;
-		x->limb[i] = (uint32_t)carry;
-		carry >>= 32;
-	}
-	if (carry != 0 && x->n < LIMBS)
-		x->limb[x->n++] = (uint32_t)carry;
-}
-
-static void
-nat_mul_pow10(struct nat *x, int64_t power)
-{
-	for (; power >= 9; power -= 9)
-		nat_mul_add(x, 1000000000, 0);
-	for (; power > 0; power--)
-		nat_mul_add(x, 10, 0);
-}
-
-static int
-nat_bits(const struct nat *x)
-{
-	return x->n == 0 ? 0 :
-	    32 * x->n - __builtin_clz(x->limb[x->n - 1]);
-}
-
-static void
-nat_shift_left(struct nat *x, int bits)
-{
-	int words = bits / 32, i;
-
-	for (; bits % 32 != 0; bits--)
-		nat_mul_add(x, 2, 0);
-	if (words == 0 || x->n == 0 || x->n + words > LIMBS)
-		return;
-	for (i = x->n - 1; i >= 0; i--)
-		x->limb[i + words] = x->limb[i];
-	memset(x->limb, 0, (size_t)words * sizeof(x->limb[0]));
-	x->n += words;
-}
-
-/* Divide by 10^9, in place; the remainder. */
-static uint32_t
-nat_div_billion(struct nat *x)
-{
-	uint64_t rest = 0;
-	int i;
-
-	for (i = x->n - 1; i >= 0; i--) {
-		rest = (rest << 32) | x->limb[i];
-		x->limb[i] = (uint32_t)(rest / 1000000000);
-		rest %= 1000000000;
-	}
-	while (x->n > 0 && x->limb[x->n - 1] == 0)
-		x->n--;
-	return (uint32_t)rest;
-}
-
-static int
-nat_compare(const struct nat *a, const struct nat *b)
-{
-	int i;
-
-	if (a->n != b->n)
-		return a->n < b->n ? -1 : 1;
-	for (i = a->n - 1; i >= 0; i--)
-		if (a->limb[i] != b->limb[i])
-			return a->limb[i] < b->limb[i] ? -1 : 1;
-	return 0;
-}
-
-static void
-nat_subtract(struct nat *a, const struct nat *b)
-{
-	int64_t borrow = 0;
-	int i;
-
-	for (i = 0; i < a->n; i++) {
-		borrow += (int64_t)a->limb[i] - (i < b->n ? b->limb[i] : 0);
-		a->limb[i] = (uint32_t)borrow;
-		borrow >>= 32;
-	}
-	while (a->n > 0 && a->limb[a->n - 1] == 0)
-		a->n--;
-}
 
 /* The top 128 bits of x, its scale, and whether anything lies below. */
 static u128
@@ -267,11 +167,19 @@ num_text_to_flt(struct arena *arena, const char *p, size_t n, struct flt *out)
 	return true;
 }
 
+/* -0 is spelled so. */
+static bool
+num_negative(const struct value *v)
+{
+	return v->num.i < 0 || (v->num.p != NULL && v->num.p[0] == '-');
+}
+
 bool
 num_to_flt(struct arena *arena, const struct value *v, struct flt *out)
 {
 	if (v->is_int) {
 		*out = flt_from_int(v->num.i);
+		out->negative = num_negative(v);
 		return true;
 	}
 	return num_text_to_flt(arena, v->num.p, v->num.n, out);
@@ -302,8 +210,7 @@ print_exact(struct arena *arena, struct flt f, struct printed *out)
 	x->n = 2;
 	x->limb[0] = (uint32_t)f.mant;
 	x->limb[1] = (uint32_t)(f.mant >> 32);
-	while (x->n > 0 && x->limb[x->n - 1] == 0)
-		x->n--;
+	nat_trim(x);
 	if (f.exp > 0)
 		nat_shift_left(x, f.exp);
 	for (i = k; i >= 13; i -= 13)
@@ -356,6 +263,30 @@ print_rounded(struct arena *arena, const struct printed *exact, int n)
 	return r;
 }
 
+/* Are these digits not below those? */
+static bool
+not_below(const struct printed *a, const struct printed *b)
+{
+	int n = a->n < b->n ? a->n : b->n, c;
+
+	if (a->point != b->point)
+		return a->point > b->point;
+	c = memcmp(a->digits, b->digits, (size_t)n);
+	return c > 0 || (c == 0 && a->n >= b->n);
+}
+
+/* Go takes half a unit on either side of f for its own, also where f is a power
+ * of two and the numbers below it lie closer together. */
+static bool
+half_below(struct arena *arena, const struct printed *d, struct flt f)
+{
+	struct flt below = { f.negative, UINT64_MAX, f.exp - 1 };
+	struct printed exact;
+
+	return f.mant == (uint64_t)1 << 63 &&
+	    print_exact(arena, below, &exact) && not_below(d, &exact);
+}
+
 static bool
 reads_back(struct arena *arena, const struct printed *d, struct flt f)
 {
@@ -364,8 +295,12 @@ reads_back(struct arena *arena, const struct printed *d, struct flt f)
 	int n = snprintf(text, sizeof(text), "%.*se%d", d->n, d->digits,
 	    d->point - d->n);
 
-	return num_text_to_flt(arena, text, (size_t)n, &g) &&
-	    g.mant == f.mant && g.exp == f.exp;
+	if (!num_text_to_flt(arena, text, (size_t)n, &g))
+		return false;
+	if (g.mant == f.mant && g.exp == f.exp)
+		return true;
+	return g.mant == UINT64_MAX && g.exp == f.exp - 1 &&
+	    half_below(arena, d, f);
 }
 
 static const struct value *
@@ -448,6 +383,7 @@ int_arith(char op, int64_t a, int64_t b, int64_t *out)
 	case '-':
 		return !__builtin_sub_overflow(a, b, out);
 	case '*':
+	case 'x':
 		return !__builtin_mul_overflow(a, b, out);
 	default:
 		if (b == 0 || b == -1 || a % b != 0)
@@ -455,6 +391,22 @@ int_arith(char op, int64_t a, int64_t b, int64_t *out)
 		*out = a / b;
 		return true;
 	}
+}
+
+static bool
+small(const struct value *v)
+{
+	return v->num.i > -1000 && v->num.i < 1000;
+}
+
+/* OPA multiplies small integers as such, anything else as floats, which have a
+ * zero with a sign; and it shows. */
+static bool
+negative_zero(char op, const struct value *a, const struct value *b)
+{
+	if (op == '+' || op == '-' || (op == '*' && small(a) && small(b)))
+		return false;
+	return num_negative(a) != num_negative(b);
 }
 
 const struct value *
@@ -466,7 +418,8 @@ num_arith(struct arena *arena, char op, const struct value *a,
 	int64_t i;
 
 	if (a->is_int && b->is_int && int_arith(op, a->num.i, b->num.i, &i))
-		return value_int(arena, i);
+		return i == 0 && negative_zero(op, a, b) ?
+		    value_number(arena, "-0", 2) : value_int(arena, i);
 	*error = "number out of range";
 	if (!num_to_flt(arena, a, &x) || !num_to_flt(arena, b, &y))
 		return NULL;
@@ -482,6 +435,7 @@ num_arith(struct arena *arena, char op, const struct value *a,
 		x = flt_add(x, flt_negate(y));
 		break;
 	case '*':
+	case 'x':
 		x = flt_mul(x, y);
 		break;
 	default:
@@ -491,49 +445,4 @@ num_arith(struct arena *arena, char op, const struct value *a,
 	if ((v = num_from_flt(arena, x)) != NULL)
 		*error = NULL;
 	return v;
-}
-
-static uint64_t
-power_of_two_mod(int32_t exp, uint64_t m)
-{
-	u128 r = 1, base = 2 % m;
-
-	for (r %= m; exp > 0; exp >>= 1) {
-		if (exp & 1)
-			r = r * base % m;
-		base = base * base % m;
-	}
-	return (uint64_t)r;
-}
-
-const struct value *
-num_rem(struct arena *arena, const struct value *a, const struct value *b,
-    const char **error)
-{
-	int64_t y;
-	uint64_t m, r;
-	struct flt x;
-
-	*error = "modulo on floating-point number";
-	if (!num_integral(a) || !num_integral(b))
-		return NULL;
-	*error = "number out of range";
-	if (!num_to_int64(b, &y) || !num_to_flt(arena, a, &x))
-		return NULL;
-	if (y == 0) {
-		*error = "modulo by zero";
-		return NULL;
-	}
-	*error = NULL;
-	m = y < 0 ? 0 - (uint64_t)y : (uint64_t)y;
-	if (x.exp <= 0)
-		r = (x.exp <= -64 ? 0 : x.mant >> -x.exp) % m;
-	else
-		r = (uint64_t)((u128)(x.mant % m) *
-		    power_of_two_mod(x.exp, m) % m);
-	if (r > INT64_MAX) {
-		*error = "number out of range";
-		return NULL;
-	}
-	return value_int(arena, x.negative ? -(int64_t)r : (int64_t)r);
 }

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,22 +39,75 @@ take(struct reader *r, const char *what)
 	return true;
 }
 
+/* n hex digits at p; -1 where they are not. */
+static int64_t
+read_hex(const struct reader *r, const char *p, unsigned n)
+{
+	int64_t x = 0;
+	unsigned i;
+
+	if ((size_t)(r->end - p) < n)
+		return -1;
+	for (i = 0; i < n; i++) {
+		if (!isxdigit((unsigned char)p[i]))
+			return -1;
+		x = x * 16 + (p[i] <= '9' ? p[i] - '0' :
+		    (p[i] | 32) - 'a' + 10);
+	}
+	return x;
+}
+
+/* As in JSON, and as quote_text() writes: \x of a byte, \U of a code point. */
+static bool
+read_escape(struct reader *r, struct buf *out)
+{
+	static const char from[] = "\"\\/abfnrtv",
+	    to[] = "\"\\/\a\b\f\n\r\t\v";
+	char c = *r->p++;
+	const char *at = c != '\0' ? strchr(from, c) : NULL;
+	unsigned digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+	int64_t x, low;
+
+	if (at != NULL) {
+		buf_putc(out, to[at - from]);
+		return true;
+	}
+	if (digits == 0 || (x = read_hex(r, r->p, digits)) < 0 || x > 0x10ffff)
+		return false;
+	r->p += digits;
+	if (c == 'x') {
+		buf_putc(out, (char)x);
+		return true;
+	}
+	if (x >= 0xd800 && x < 0xdc00 && r->end - r->p >= 6 &&
+	    memcmp(r->p, "\\u", 2) == 0 &&
+	    (low = read_hex(r, r->p + 2, 4)) >= 0xdc00 && low < 0xe000) {
+		r->p += 6;
+		x = 0x10000 + ((x - 0xd800) << 10) + (low - 0xdc00);
+	}
+	if (x >= 0xd800 && x < 0xe000)
+		return false;
+	buf_rune(out, (uint32_t)x);
+	return true;
+}
+
 static const struct value *
 read_string(struct reader *r)
 {
-	const char *q = r->p;
-	const struct value *v;
+	struct buf text = { .arena = r->arena };
 
-	for (q++; q < r->end && *q != '"'; q++)
-		if (*q == '\\')
-			q++;
-	if (q >= r->end)
+	for (r->p++; r->p < r->end && *r->p != '"';) {
+		if (*r->p != '\\') {
+			buf_putc(&text, *r->p++);
+			continue;
+		}
+		if (++r->p == r->end || !read_escape(r, &text))
+			return bad(r, "bad escape in a string");
+	}
+	if (r->p == r->end)
 		return bad(r, "string without end");
-	q++;
-	v = value_from_json(r->arena, r->p, (size_t)(q - r->p),
-	    &value_json_strict, r->err, r->err_len);
-	r->p = q;
-	return v;
+	r->p++;
+	return buf_value(&text);
 }
 
 static const struct value *

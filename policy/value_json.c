@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "policy/number.h"
+#include "policy/quote.h"
 #include "policy/utf8.h"
 #include "policy/value.h"
 
@@ -446,7 +447,10 @@ write_value(struct buf *buf, const struct value *v, unsigned flags,
 		buf_put(buf, p, n);
 		break;
 	case VALUE_STRING:
-		value_json_string(buf, v->str.p, v->str.n, flags);
+		if ((flags & VALUE_JSON_REGO) != 0)
+			quote_text(buf, v->str.p, v->str.n);
+		else
+			value_json_string(buf, v->str.p, v->str.n, flags);
 		break;
 	case VALUE_ARRAY:
 	case VALUE_OBJECT:

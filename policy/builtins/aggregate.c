@@ -64,7 +64,7 @@ call_sum(struct eval *eval, const struct value *const *args)
 static const struct value *
 call_product(struct eval *eval, const struct value *const *args)
 {
-	return fold(eval, args[0], '*', 1);
+	return fold(eval, args[0], 'x', 1);
 }
 
 static const struct value *
@@ -76,6 +76,10 @@ extreme(struct eval *eval, const struct value *list, int sign)
 	if (!want_list(eval, list) || list->col.n == 0)
 		return NULL;
 	best = list->col.items[0];
+	/* For OPA null is nothing yet when it looks for the least of a set. */
+	if (sign < 0 && list->kind == VALUE_SET && list->col.n > 1 &&
+	    best->kind == VALUE_NULL)
+		return list->col.items[1];
 	for (i = 1; i < list->col.n; i++)
 		if (value_compare(eval->arena, list->col.items[i], best) *
 		    sign > 0)

@@ -108,6 +108,15 @@ half(bool negative)
 	return (struct flt){ negative, (uint64_t)1 << 63, -64 };
 }
 
+/* A whole number with all its digits. */
+static const struct value *
+give_whole(struct eval *eval, struct flt f)
+{
+	const struct value *v = num_from_integer(eval->arena, f);
+
+	return v != NULL ? v : eval_error(eval, "number out of range");
+}
+
 /* Halves go away from zero. */
 static const struct value *
 call_round(struct eval *eval, const struct value *const *args)
@@ -116,25 +125,26 @@ call_round(struct eval *eval, const struct value *const *args)
 
 	if (!operand(eval, args, &f))
 		return NULL;
-	f = flt_truncate(flt_add(f, half(f.negative)));
-	if (f.mant == 0)
-		f.negative = false;
-	return give(eval, f);
+	return give_whole(eval, flt_truncate(flt_add(f, half(f.negative))));
 }
 
+/*
+ * OPA decides by the sign of what truncation leaves, which of -0.5 is none: so
+ * its ceil(-0.5) is 1 and its floor(-0.5) is 0, and so are ours.
+ */
 static const struct value *
 towards(struct eval *eval, const struct value *const *args, bool down)
 {
 	struct flt f, whole;
+	bool negative;
 
 	if (!operand(eval, args, &f))
 		return NULL;
 	whole = flt_truncate(f);
-	if (whole.mant == 0)
-		whole.negative = false;
-	if (f.mant != 0 && f.negative == down && flt_compare(whole, f) != 0)
+	negative = whole.negative && whole.mant != 0;
+	if (negative == down && flt_compare(whole, f) != 0)
 		whole = flt_add(whole, flt_from_int(down ? -1 : 1));
-	return give(eval, whole);
+	return give_whole(eval, whole);
 }
 
 static const struct value *
@@ -149,31 +159,69 @@ call_floor(struct eval *eval, const struct value *const *args)
 	return towards(eval, args, true);
 }
 
+__extension__ typedef __int128 wide;
+
+/* Integers whose magnitude is below 2^64, whatever their spelling; a step
+ * beyond goes beyond every range. */
+static bool
+want_whole(struct eval *eval, const struct value *const *args, unsigned i,
+    bool step, wide *out)
+{
+	struct flt f;
+
+	if (args[i]->kind != VALUE_NUMBER) {
+		eval_type_error(eval, i + 1, "integer", args[i]);
+		return false;
+	}
+	if (!num_to_integer(eval->arena, args[i], &f)) {
+		eval_operand_error(eval, i + 1, "must be integer number but "
+		    "got floating-point number");
+		return false;
+	}
+	if (f.exp > 0 && step) {
+		*out = f.negative ? -1 : (wide)1 << 65;
+		return true;
+	}
+	if (f.exp > 0) {
+		eval_error(eval, "number out of range");
+		return false;
+	}
+	*out = f.mant == 0 ? 0 : (wide)(f.mant >> -f.exp);
+	if (f.negative)
+		*out = -*out;
+	return true;
+}
+
+static const struct value *
+whole_value(struct arena *arena, wide i)
+{
+	if (i >= INT64_MIN && i <= INT64_MAX)
+		return value_int(arena, (int64_t)i);
+	return num_from_integer(arena, flt_round(i < 0, 0,
+	    (uint64_t)(i < 0 ? -i : i), 0, false));
+}
+
 /* From a to b inclusive; the sign of the step is that of b - a. */
 static const struct value *
-range(struct eval *eval, int64_t a, int64_t b, int64_t step)
+range(struct eval *eval, wide a, wide b, wide step)
 {
 	struct value *out = value_array(eval->arena, 0);
-	int64_t i = a;
+	wide i;
 
-	for (;;) {
+	for (i = a; a <= b ? i <= b : i >= b; i += a <= b ? step : -step) {
 		arena_step(eval->arena, 1);
-		if (a <= b ? i > b : i < b)
-			return out;
-		value_append(eval->arena, out, value_int(eval->arena, i));
-		if (a <= b ? __builtin_add_overflow(i, step, &i) :
-		    __builtin_sub_overflow(i, step, &i))
-			return out;
+		value_append(eval->arena, out, whole_value(eval->arena, i));
 	}
+	return out;
 }
 
 static const struct value *
 call_range(struct eval *eval, const struct value *const *args)
 {
-	int64_t a, b;
+	wide a, b;
 
-	if (!builtin_want_int(eval, args, 0, &a) ||
-	    !builtin_want_int(eval, args, 1, &b))
+	if (!want_whole(eval, args, 0, false, &a) ||
+	    !want_whole(eval, args, 1, false, &b))
 		return NULL;
 	return range(eval, a, b, 1);
 }
@@ -181,19 +229,12 @@ call_range(struct eval *eval, const struct value *const *args)
 static const struct value *
 call_range_step(struct eval *eval, const struct value *const *args)
 {
-	int64_t a, b, step;
+	wide a, b, step;
 
-	if (!builtin_want_int(eval, args, 0, &a) ||
-	    !builtin_want_int(eval, args, 1, &b) ||
-	    !builtin_want(eval, args, 2, VALUE_NUMBER))
+	if (!want_whole(eval, args, 0, false, &a) ||
+	    !want_whole(eval, args, 1, false, &b) ||
+	    !want_whole(eval, args, 2, true, &step))
 		return NULL;
-	/* A step beyond 64 bits goes beyond every range. */
-	if (!num_integral(args[2]))
-		return eval_operand_error(eval, 3, "must be integer number "
-		    "but got floating-point number");
-	if (!num_to_int64(args[2], &step))
-		step = num_compare(args[2], value_int(eval->arena, 0)) > 0 ?
-		    INT64_MAX : -1;
 	if (step <= 0)
 		return eval_error(eval, "step must be a positive integer");
 	return range(eval, a, b, step);

@@ -70,6 +70,22 @@ codec_unbase64(struct buf *out, const char *p, size_t n, unsigned flags)
 	return true;
 }
 
+bool
+codec_unbase64_lax(struct buf *out, const char *p, size_t n)
+{
+	struct buf padded = { .arena = out->arena };
+
+	if (n > 0 && p[n - 1] != '=') {
+		if (n % 4 == 1)
+			return false;
+		buf_put(&padded, p, n);
+		buf_puts(&padded, n % 4 == 2 ? "==" : n % 4 == 3 ? "=" : "");
+		p = padded.p;
+		n = padded.n;
+	}
+	return codec_unbase64(out, p, n, CODEC_URL | CODEC_PAD);
+}
+
 void
 codec_hex(struct buf *out, const char *p, size_t n)
 {

@@ -10,6 +10,9 @@ void codec_base64(struct buf *out, const char *p, size_t n, unsigned flags);
 /* With CODEC_PAD padding is required, without it forbidden; line ends are
  * skipped, as Go does. */
 bool codec_unbase64(struct buf *out, const char *p, size_t n, unsigned flags);
+/* base64url as OPA's builtins take it: without padding, it is added by the
+ * length of the text, line ends included. */
+bool codec_unbase64_lax(struct buf *out, const char *p, size_t n);
 void codec_hex(struct buf *out, const char *p, size_t n);
 bool codec_unhex(struct buf *out, const char *p, size_t n);
 /* application/x-www-form-urlencoded */

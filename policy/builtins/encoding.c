@@ -71,14 +71,10 @@ static const struct value *
 call_base64url_decode(struct eval *eval, const struct value *const *args)
 {
 	struct buf out = { .arena = eval->arena };
-	bool padded;
 
 	if (!want_text(eval, args, 0))
 		return NULL;
-	padded = args[0]->str.n > 0 &&
-	    args[0]->str.p[args[0]->str.n - 1] == '=';
-	if (!codec_unbase64(&out, args[0]->str.p, args[0]->str.n,
-	    CODEC_URL | (padded ? CODEC_PAD : 0)))
+	if (!codec_unbase64_lax(&out, args[0]->str.p, args[0]->str.n))
 		return eval_error(eval, "illegal base64url string");
 	return buf_value(&out);
 }
@@ -148,23 +144,48 @@ put_pair(struct eval *eval, struct buf *out, const struct value *key,
 	return true;
 }
 
+/* The object as JSON has it: keys that are no strings become their text. */
+static const struct value *
+with_names(struct eval *eval, const struct value *v)
+{
+	struct value *out;
+	uint32_t i;
+
+	for (i = 0; i < v->col.n; i++)
+		if (value_key_at(v, i)->kind != VALUE_STRING)
+			break;
+	if (i == v->col.n)
+		return v;
+	out = value_object(eval->arena, v->col.n);
+	for (i = 0; i < v->col.n; i++) {
+		const struct value *key = value_key_at(v, i);
+		struct buf text = { .arena = eval->arena };
+
+		arena_step(eval->arena, 1);
+		if (key->kind != VALUE_STRING) {
+			value_to_json(&text, key, VALUE_JSON_HTML);
+			key = buf_value(&text);
+		}
+		value_put(eval->arena, out, key, value_at(v, i));
+	}
+	return out;
+}
+
 static const struct value *
 call_query_encode_object(struct eval *eval, const struct value *const *args)
 {
 	struct buf out = { .arena = eval->arena };
-	const struct value *key, *v;
+	const struct value *object, *key, *v;
 	uint32_t i, k;
 
 	if (!builtin_want(eval, args, 0, VALUE_OBJECT))
 		return NULL;
-	value_sort(eval->arena, args[0]);
-	for (i = 0; i < args[0]->col.n; i++) {
-		key = value_key_at(args[0], i);
-		v = value_at(args[0], i);
+	object = with_names(eval, args[0]);
+	value_sort(eval->arena, object);
+	for (i = 0; i < object->col.n; i++) {
+		key = value_key_at(object, i);
+		v = value_at(object, i);
 		arena_step(eval->arena, 1);
-		if (key->kind != VALUE_STRING)
-			return eval_operand_error(eval, 1,
-			    "keys must be strings");
 		if (v->kind != VALUE_ARRAY && v->kind != VALUE_SET) {
 			if (!put_pair(eval, &out, key, v))
 				return NULL;

@@ -29,14 +29,14 @@ delimiters(struct eval *eval, const struct value *v, uint32_t *out,
 
 		if (d->kind != VALUE_STRING || d->str.n == 0 ||
 		    i == DELIMITERS_MAX) {
-			eval_error(eval, "operand 2 must be an array of "
-			    "single characters");
+			eval_operand_error(eval, 2,
+			    "must be array of single characters");
 			return false;
 		}
 		out[(*n)++] = utf8_decode(d->str.p, d->str.n, &used);
 		if (used != d->str.n) {
-			eval_error(eval, "operand 2 must be an array of "
-			    "single characters");
+			eval_operand_error(eval, 2,
+			    "must be array of single characters");
 			return false;
 		}
 	}

@@ -6,27 +6,32 @@
 
 #define NESTED_MAX 8
 
+/* The three sections; what is in them is looked at when it is needed, so that
+ * the first thing wrong is the same as in OPA. */
 struct token {
 	const char *text;		/* header.payload as it was signed */
 	size_t text_len;
-	const struct value *header;
-	const struct value *payload;	/* decoded text */
-	const struct value *signature;	/* decoded bytes */
+	const char *section[3];
+	size_t section_len[3];
+	const struct value *header;	/* NULL: not decoded yet */
 };
+
+enum { HEADER, PAYLOAD, SIGNATURE };
 
 static const struct value_json_limits lenient = {
 	.depth = 256, .last_wins = true, .lone_surrogates = true
 };
 
-/* One part, decoded; NULL after an error. */
+/* One section, decoded; NULL after an error. */
 static const struct value *
-part(struct eval *eval, const char *p, size_t n)
+part(struct eval *eval, const struct token *token, unsigned which)
 {
+	const char *p = token->section[which];
+	size_t n = token->section_len[which];
 	struct buf out = { .arena = eval->arena };
-	bool padded = n > 0 && p[n - 1] == '=';
 
 	arena_step(eval->arena, n / 32);
-	if (!codec_unbase64(&out, p, n, CODEC_URL | (padded ? CODEC_PAD : 0)))
+	if (!codec_unbase64_lax(&out, p, n))
 		return eval_error(eval, "a part of the JWT has an invalid "
 		    "encoding: illegal base64");
 	return buf_value(&out);
@@ -51,7 +56,6 @@ static bool
 token_parse(struct eval *eval, const struct value *v, struct token *out)
 {
 	const char *p = v->str.p, *end = p + v->str.n, *first, *second;
-	const struct value *header;
 
 	memset(out, 0, sizeof(*out));
 	first = v->str.n > 0 ? memchr(p, '.', v->str.n) : NULL;
@@ -67,18 +71,26 @@ token_parse(struct eval *eval, const struct value *v, struct token *out)
 	}
 	out->text = p;
 	out->text_len = (size_t)(second - p);
-	if ((header = part(eval, p, (size_t)(first - p))) == NULL ||
-	    (out->header = json_object(eval, header)) == NULL)
+	out->section[HEADER] = p;
+	out->section_len[HEADER] = (size_t)(first - p);
+	out->section[PAYLOAD] = first + 1;
+	out->section_len[PAYLOAD] = (size_t)(second - first - 1);
+	out->section[SIGNATURE] = second + 1;
+	out->section_len[SIGNATURE] = (size_t)(end - second - 1);
+	return true;
+}
+
+static bool
+header_parse(struct eval *eval, struct token *token)
+{
+	const struct value *text = part(eval, token, HEADER);
+
+	if (text == NULL || (token->header = json_object(eval, text)) == NULL)
 		return false;
-	if (value_member(out->header, "enc") != NULL) {
-		eval_error(eval, "JWT is a JWE object, which is not "
-		    "supported");
-		return false;
-	}
-	out->payload = part(eval, first + 1, (size_t)(second - first - 1));
-	out->signature = out->payload == NULL ? NULL :
-	    part(eval, second + 1, (size_t)(end - second - 1));
-	return out->signature != NULL;
+	if (value_member(token->header, "enc") == NULL)
+		return true;
+	eval_error(eval, "JWT is a JWE object, which is not supported");
+	return false;
 }
 
 static bool
@@ -123,7 +135,7 @@ triple(struct eval *eval, const struct value *a, const struct value *b,
 static const struct value *
 call_decode(struct eval *eval, const struct value *const *args)
 {
-	const struct value *text = args[0], *payload;
+	const struct value *text = args[0], *payload, *signature;
 	struct buf hex = { .arena = eval->arena };
 	struct token token;
 	int nested;
@@ -131,17 +143,20 @@ call_decode(struct eval *eval, const struct value *const *args)
 	if (!builtin_want(eval, args, 0, VALUE_STRING))
 		return NULL;
 	for (nested = 0; nested < NESTED_MAX; nested++) {
-		if (!token_parse(eval, text, &token))
+		if (!token_parse(eval, text, &token) ||
+		    !header_parse(eval, &token) ||
+		    (text = part(eval, &token, PAYLOAD)) == NULL)
 			return NULL;
 		if (!is_text(value_member(token.header, "cty"), "JWT"))
 			break;
-		text = unquoted(eval, token.payload);
+		text = unquoted(eval, text);
 	}
 	if (nested == NESTED_MAX)
 		return eval_error(eval, "tokens nested too deeply");
-	if ((payload = json_object(eval, token.payload)) == NULL)
+	if ((payload = json_object(eval, text)) == NULL ||
+	    (signature = part(eval, &token, SIGNATURE)) == NULL)
 		return NULL;
-	codec_hex(&hex, token.signature->str.p, token.signature->str.n);
+	codec_hex(&hex, signature->str.p, signature->str.n);
 	return triple(eval, token.header, payload, buf_value(&hex));
 }
 
@@ -191,6 +206,21 @@ critical_unknown(struct eval *eval, const struct value *header)
 	return false;
 }
 
+/* A shared secret: what the header says is not even read. */
+static const struct value *
+verify_hmac(struct eval *eval, const struct value *const *args,
+    const struct jws_alg *alg, const struct token *token)
+{
+	struct jws_key key = { .secret = args[1]->str.p,
+	    .secret_len = args[1]->str.n };
+	const struct value *signature = part(eval, token, SIGNATURE);
+
+	if (signature == NULL)
+		return NULL;
+	return value_bool(jws_verify(&key, alg, token->text, token->text_len,
+	    signature->str.p, signature->str.n));
+}
+
 static const struct value *
 verify_by(struct eval *eval, const struct value *const *args,
     const char *name)
@@ -198,6 +228,7 @@ verify_by(struct eval *eval, const struct value *const *args,
 	const struct value wanted = { .kind = VALUE_STRING,
 	    .str = { name, strlen(name) } };
 	const struct jws_alg *alg = jws_alg_find(&wanted);
+	const struct value *signature;
 	const char *why = "";
 	struct jws_keys *keys;
 	struct token token;
@@ -205,17 +236,13 @@ verify_by(struct eval *eval, const struct value *const *args,
 
 	if (!builtin_want(eval, args, 0, VALUE_STRING) ||
 	    !builtin_want(eval, args, 1, VALUE_STRING) ||
-	    !token_parse(eval, args[0], &token) ||
-	    !header_ok(eval, token.header))
+	    !token_parse(eval, args[0], &token))
 		return NULL;
-	if (alg->family == JWS_HMAC) {
-		struct jws_key key = { .secret = args[1]->str.p,
-		    .secret_len = args[1]->str.n };
-
-		return value_bool(jws_verify(&key, alg, token.text,
-		    token.text_len, token.signature->str.p,
-		    token.signature->str.n));
-	}
+	if (alg->family == JWS_HMAC)
+		return verify_hmac(eval, args, alg, &token);
+	if ((signature = part(eval, &token, SIGNATURE)) == NULL ||
+	    !header_parse(eval, &token) || !header_ok(eval, token.header))
+		return NULL;
 	keys = jws_keys_load(eval->arena, args[1]->str.p, args[1]->str.n,
 	    false, &why);
 	if (keys == NULL)
@@ -223,7 +250,7 @@ verify_by(struct eval *eval, const struct value *const *args,
 	ok = jws_verify_any(eval->arena, keys,
 	    value_member(token.header, "kid"),
 	    value_member(token.header, "alg"), alg, token.text,
-	    token.text_len, token.signature->str.p, token.signature->str.n);
+	    token.text_len, signature->str.p, signature->str.n);
 	arena_done(eval->arena, keys);
 	return value_bool(ok);
 }
@@ -316,6 +343,7 @@ signature_holds(struct eval *eval, const struct token *token,
 {
 	const struct value *name = value_member(token->header, "alg");
 	const struct jws_alg *alg = jws_alg_find(name);
+	const struct value *signature;
 	struct jws_key key = { 0 };
 
 	if (!header_ok(eval, token->header))
@@ -325,17 +353,19 @@ signature_holds(struct eval *eval, const struct token *token,
 		return 0;
 	if (c->alg != NULL && value_compare(eval->arena, c->alg, name) != 0)
 		return 0;
+	if ((signature = part(eval, token, SIGNATURE)) == NULL)
+		return -1;
 	if (alg == NULL)
 		return 0;
 	if (keys != NULL)
 		return jws_verify_any(eval->arena, keys,
 		    value_member(token->header, "kid"), name, alg,
-		    token->text, token->text_len, token->signature->str.p,
-		    token->signature->str.n);
+		    token->text, token->text_len, signature->str.p,
+		    signature->str.n);
 	key.secret = c->secret->str.p;
 	key.secret_len = c->secret->str.n;
 	return jws_verify(&key, alg, token->text, token->text_len,
-	    token->signature->str.p, token->signature->str.n);
+	    signature->str.p, signature->str.n);
 }
 
 static bool
@@ -381,21 +411,26 @@ claims_hold(struct eval *eval, const struct value *payload,
 	return nbf == NULL || c->time_s >= num_to_double(nbf);
 }
 
-/* Down to the innermost token; each must be signed. */
+/* Down to the innermost token, whose payload is left in *text; each must be
+ * signed. */
 static int
-innermost(struct eval *eval, const struct value *text,
+innermost(struct eval *eval, const struct value **text,
     const struct constraints *c, const struct jws_keys *keys,
     struct token *out)
 {
 	int nested, held;
 
 	for (nested = 0; nested < NESTED_MAX; nested++) {
-		if (!token_parse(eval, text, out))
+		if (!token_parse(eval, *text, out) ||
+		    !header_parse(eval, out))
 			return -1;
 		held = signature_holds(eval, out, c, keys);
-		if (held != 1 || !is_jwt(value_member(out->header, "cty")))
+		if (held != 1)
 			return held;
-		text = out->payload;
+		if ((*text = part(eval, out, PAYLOAD)) == NULL)
+			return -1;
+		if (!is_jwt(value_member(out->header, "cty")))
+			return 1;
 	}
 	eval_error(eval, "tokens nested too deeply");
 	return -1;
@@ -404,7 +439,7 @@ innermost(struct eval *eval, const struct value *text,
 static const struct value *
 call_decode_verify(struct eval *eval, const struct value *const *args)
 {
-	const struct value *payload = NULL, *empty;
+	const struct value *text = args[0], *payload = NULL, *empty;
 	struct jws_keys *keys = NULL;
 	struct constraints c;
 	struct token token;
@@ -418,11 +453,11 @@ call_decode_verify(struct eval *eval, const struct value *const *args)
 	if (c.cert != NULL && (keys = jws_keys_load(eval->arena,
 	    c.cert->str.p, c.cert->str.n, false, &why)) == NULL)
 		return eval_error(eval, "%s", why);
-	held = innermost(eval, args[0], &c, keys, &token);
+	held = innermost(eval, &text, &c, keys, &token);
 	if (keys != NULL)
 		arena_done(eval->arena, keys);
 	if (held == 1) {
-		payload = json_object(eval, token.payload);
+		payload = json_object(eval, text);
 		held = payload == NULL ? -1 : claims_hold(eval, payload, &c);
 	}
 	if (held < 0)
@@ -446,8 +481,9 @@ sign_with(struct eval *eval, const struct value *text,
 	keys = jws_keys_load(eval->arena, jwk->str.p, jwk->str.n, true, &why);
 	if (keys == NULL)
 		return eval_error(eval, "%s", why);
-	why = "no keys found in JWK set";
-	signature = keys->n == 0 ? NULL : jws_sign(eval->arena, &keys->key[0],
+	why = "no usable key found in JWK set";
+	signature = keys->n == 0 || (keys->key[0].pkey == NULL &&
+	    keys->key[0].secret_len == 0) ? NULL : jws_sign(eval->arena, &keys->key[0],
 	    alg, text->str.p, text->str.n, &why);
 	arena_done(eval->arena, keys);
 	if (signature == NULL)

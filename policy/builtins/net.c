@@ -84,8 +84,9 @@ parse_cidr(const struct value *v, struct net *out)
 		return false;
 	*slash++ = '\0';
 	written_v6 = strchr(text, ':') != NULL;
+	while (slash[0] == '0' && slash[1] != '\0')
+		slash++;	/* as Go reads it */
 	if (!num_text_int64(slash, strlen(slash), &bits) || *slash == '-' ||
-	    (slash[0] == '0' && slash[1] != '\0') ||
 	    bits > (written_v6 ? 128 : 32) || !parse_address(text, out))
 		return false;
 	widen(out, (unsigned)((written_v6 ? 128 : 32) - bits));

@@ -193,17 +193,11 @@ call_split(struct eval *eval, const struct value *const *args)
 
 /* --- replacing -------------------------------------------------------- */
 
-static bool
-word(char c)
-{
-	return ((c | 32) >= 'a' && (c | 32) <= 'z') ||
-	    (c >= '0' && c <= '9') || c == '_';
-}
-
 /* The group that a name or a number means; UINT32_MAX: none, so nothing. */
 static uint32_t
-group_of(const struct regex *regex, const char *p, size_t n)
+group_of(const struct matches *m, const char *p, size_t n)
 {
+	const struct regex *regex = m->regex;
 	int64_t number;
 	uint32_t i;
 
@@ -211,7 +205,8 @@ group_of(const struct regex *regex, const char *p, size_t n)
 		return number >= 0 && number < regex->n_groups ?
 		    (uint32_t)number : UINT32_MAX;
 	for (i = 1; i < regex->n_groups; i++)
-		if (regex->names[i].p != NULL && regex->names[i].n == n &&
+		if (m->slots[2 * i] != SIZE_MAX &&
+		    regex->names[i].p != NULL && regex->names[i].n == n &&
 		    memcmp(regex->names[i].p, p, n) == 0)
 			return i;
 	return UINT32_MAX;
@@ -219,19 +214,36 @@ group_of(const struct regex *regex, const char *p, size_t n)
 
 /* Behind a dollar sign: $1, $name, ${name}; returns where the rest begins,
  * or NULL where it is no reference. */
+static bool
+name_rune(uint32_t rune)
+{
+	return rune == '_' || unicode_alphanumeric(rune);
+}
+
+static size_t
+name_length(const char *p, const char *end)
+{
+	const char *start = p;
+	size_t used;
+
+	for (; p < end; p += used)
+		if (!name_rune(utf8_decode(p, (size_t)(end - p), &used)))
+			break;
+	return (size_t)(p - start);
+}
+
 static const char *
 expand_one(struct matches *m, struct buf *out, const char *p, const char *end)
 {
 	bool braces = p < end && *p == '{';
-	const char *name = p + braces, *stop = name;
+	const char *name = p + braces;
+	const char *stop = name + name_length(name, end);
 	const struct value *v;
 	uint32_t group;
 
-	while (stop < end && word(*stop))
-		stop++;
 	if (stop == name || (braces && (stop == end || *stop != '}')))
 		return NULL;
-	group = group_of(m->regex, name, (size_t)(stop - name));
+	group = group_of(m, name, (size_t)(stop - name));
 	if (group != UINT32_MAX) {
 		v = piece(m, m->slots[2 * group], m->slots[2 * group + 1]);
 		buf_put(out, v->str.p, v->str.n);

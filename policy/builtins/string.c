@@ -208,6 +208,21 @@ call_count(struct eval *eval, const struct value *const *args)
 	return value_int(eval->arena, n);
 }
 
+/* What Go makes of a string by way of its runes: U+FFFD for what is none. */
+static const struct value *
+through_runes(struct eval *eval, const char *p, size_t n)
+{
+	struct buf out = { .arena = eval->arena };
+	size_t i, used;
+
+	if (utf8_valid_prefix(p, n) == n)
+		return value_string(eval->arena, p, n);
+	arena_step(eval->arena, n / 16);
+	for (i = 0; i < n; i += used)
+		buf_rune(&out, utf8_decode(p + i, n - i, &used));
+	return buf_value(&out);
+}
+
 static const struct value *
 call_substring(struct eval *eval, const struct value *const *args)
 {
@@ -226,7 +241,9 @@ call_substring(struct eval *eval, const struct value *const *args)
 	from = utf8_offset(p, n, (size_t)start);
 	to = length < 0 ? n :
 	    from + utf8_offset(p + from, n - from, (size_t)length);
-	return value_string(eval->arena, p + from, to - from);
+	if (start == 0 && to == n && length >= 0)
+		return args[0];
+	return through_runes(eval, p + from, to - from);
 }
 
 static void

@@ -220,29 +220,56 @@ unit_of(const char *p, size_t n, int64_t *ns)
 	return false;
 }
 
-/* digits [. digits] unit, added to *total. */
+/* Digits behind the point as *out / *scale, as many as fit. */
 static const char *
-duration_part(const char *p, const char *end, int64_t *total)
+fraction_of(const char *p, const char *end, uint64_t *out, double *scale)
 {
-	int64_t whole = 0, ns;
-	double fraction = 0, scale = 1;
-	const char *start = p, *unit;
+	bool full = false;
+	uint64_t next;
+
+	*out = 0;
+	*scale = 1;
+	for (; p < end && *p >= '0' && *p <= '9'; p++) {
+		next = *out * 10 + (uint64_t)(*p - '0');
+		full = full || *out > INT64_MAX / 10 ||
+		    next > (uint64_t)1 << 63;
+		if (full)
+			continue;
+		*out = next;
+		*scale *= 10;
+	}
+	return p;
+}
+
+/* digits [. digits] unit, added to *total, which may reach 2^63. */
+static const char *
+duration_part(const char *p, const char *end, uint64_t *total)
+{
+	const uint64_t most = (uint64_t)1 << 63;
+	uint64_t whole = 0, fraction = 0;
+	int64_t ns;
+	double scale = 1;
+	const char *unit, *digits;
 	bool any = false;
 
 	for (; p < end && *p >= '0' && *p <= '9'; p++, any = true)
-		if (__builtin_mul_overflow(whole, 10, &whole) ||
-		    __builtin_add_overflow(whole, *p - '0', &whole))
+		if (__builtin_mul_overflow(whole, 10u, &whole) ||
+		    __builtin_add_overflow(whole, (uint64_t)(*p - '0'),
+		    &whole) || whole > most)
 			return NULL;
-	if (p < end && *p == '.')
-		for (p++; p < end && *p >= '0' && *p <= '9'; p++, any = true)
-			fraction += (*p - '0') * (scale /= 10);
+	if (p < end && *p == '.') {
+		digits = p + 1;
+		p = fraction_of(digits, end, &fraction, &scale);
+		any = any || p > digits;
+	}
 	for (unit = p; p < end && *p != '.' && !(*p >= '0' && *p <= '9');)
 		p++;
-	if (!any || start == unit ||
-	    !unit_of(unit, (size_t)(p - unit), &ns) ||
-	    __builtin_mul_overflow(whole, ns, &whole) ||
-	    __builtin_add_overflow(whole, (int64_t)(fraction * (double)ns +
-	    1e-9), &whole) || __builtin_add_overflow(*total, whole, total))
+	if (!any || !unit_of(unit, (size_t)(p - unit), &ns) ||
+	    whole > most / (uint64_t)ns)
+		return NULL;
+	whole *= (uint64_t)ns;
+	whole += (uint64_t)((double)fraction * ((double)ns / scale));
+	if (whole > most || (*total += whole) > most)
 		return NULL;
 	return p;
 }
@@ -252,7 +279,7 @@ call_parse_duration_ns(struct eval *eval, const struct value *const *args)
 {
 	const char *p, *end;
 	bool negative = false;
-	int64_t total = 0;
+	uint64_t total = 0;
 
 	if (!builtin_want(eval, args, 0, VALUE_STRING))
 		return NULL;
@@ -267,7 +294,9 @@ call_parse_duration_ns(struct eval *eval, const struct value *const *args)
 	while (p < end)
 		if ((p = duration_part(p, end, &total)) == NULL)
 			return eval_error(eval, "invalid duration");
-	return value_int(eval->arena, negative ? -total : total);
+	if (total > (uint64_t)INT64_MAX + negative)
+		return eval_error(eval, "invalid duration");
+	return value_int(eval->arena, (int64_t)(negative ? 0 - total : total));
 }
 
 /* --- calendars -------------------------------------------------------- */

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "policy/builtin.h"
@@ -77,7 +78,10 @@ number_from_text(struct eval *eval, const struct value *v)
 		return eval_operand_error(eval, 1, "must be a valid number");
 	if (n != v->str.n || n == 0)
 		return eval_error(eval, "invalid syntax");
-	return value_number(eval->arena, v->str.p, n);
+	/* OPA reads it as a float64 to see whether it is one. */
+	if (isinf(num_to_double(v = value_number(eval->arena, v->str.p, n))))
+		return eval_error(eval, "value out of range");
+	return v;
 }
 
 static const struct value *

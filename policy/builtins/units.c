@@ -4,8 +4,11 @@
 
 #include "policy/builtin.h"
 #include "policy/builtins/codec.h"
+#include "policy/nat.h"
+#include "policy/unicode_case.h"
+#include "policy/utf8.h"
 
-__extension__ typedef unsigned __int128 u128;
+#define AMOUNT_EXPONENT_MAX 3000
 
 /* --- amounts ---------------------------------------------------------- */
 
@@ -20,15 +23,14 @@ static const struct value *
 cleaned(struct eval *eval, const struct value *v, bool lower)
 {
 	struct buf out = { .arena = eval->arena };
-	size_t i;
-	char c;
+	uint32_t rune;
+	size_t i, used;
 
-	for (i = 0; i < v->str.n; i++) {
-		c = v->str.p[i];
-		if (c == '"')
-			continue;
-		buf_putc(&out, lower && c >= 'A' && c <= 'Z' ?
-		    (char)(c | 32) : c);
+	arena_step(eval->arena, v->str.n / 16);
+	for (i = 0; i < v->str.n; i += used) {
+		rune = utf8_decode(v->str.p + i, v->str.n - i, &used);
+		if (rune != '"')
+			buf_rune(&out, lower ? unicode_lower(rune) : rune);
 	}
 	return buf_value(&out);
 }
@@ -54,21 +56,23 @@ unit_at(const char *p, size_t n)
 	return n;
 }
 
+/* [sign] digits [. digits] [e [sign] digits], more freely than JSON: the digits
+ * without their point, and the power of ten. */
 struct amount {
 	bool negative;
-	u128 digits;
-	int64_t power;		/* of ten */
+	struct buf digits;
+	int64_t power;
 };
 
-/* [sign] digits [. digits] [e [sign] digits], more freely than JSON. */
 static bool
-amount_of(const char *p, size_t n, struct amount *out)
+amount_of(struct arena *arena, const char *p, size_t n, struct amount *out)
 {
-	bool point = false, any = false;
+	bool point = false;
 	int64_t exp;
 	size_t i = 0;
 
 	memset(out, 0, sizeof(*out));
+	out->digits.arena = arena;
 	if (n > 0 && (*p == '+' || *p == '-'))
 		out->negative = p[i++] == '-';
 	for (; i < n && (digit(p[i]) || (p[i] == '.' && !point)); i++) {
@@ -76,13 +80,10 @@ amount_of(const char *p, size_t n, struct amount *out)
 			point = true;
 			continue;
 		}
-		any = true;
-		if (out->digits > (u128)-1 / 16)
-			return false;
-		out->digits = out->digits * 10 + (unsigned)(p[i] - '0');
+		buf_putc(&out->digits, p[i]);
 		out->power -= point;
 	}
-	if (!any)
+	if (out->digits.n == 0)
 		return false;
 	if (i == n)
 		return true;
@@ -91,7 +92,8 @@ amount_of(const char *p, size_t n, struct amount *out)
 	i++;
 	if (i < n && p[i] == '+')
 		i++;
-	if (!num_text_int64(p + i, n - i, &exp) || exp > 1000 || exp < -1000)
+	if (!num_text_int64(p + i, n - i, &exp) || exp > AMOUNT_EXPONENT_MAX ||
+	    exp < -AMOUNT_EXPONENT_MAX)
 		return false;
 	out->power += exp;
 	return true;
@@ -144,7 +146,6 @@ call_parse_bytes(struct eval *eval, const struct value *const *args)
 {
 	const struct value *text, *v;
 	struct amount amount;
-	struct buf number = { .arena = eval->arena };
 	uint64_t unit;
 	size_t at;
 	struct flt f;
@@ -158,76 +159,94 @@ call_parse_bytes(struct eval *eval, const struct value *const *args)
 	unit = bytes_unit(text->str.p + at, text->str.n - at);
 	if (unit == 0)
 		return eval_error(eval, "byte unit not recognized");
-	if (!amount_of(text->str.p, at, &amount))
+	if (!amount_of(eval->arena, text->str.p, at, &amount))
 		return eval_error(eval,
 		    "could not parse byte amount to a number");
-	f = flt_round(amount.negative, (uint64_t)(amount.digits >> 64),
-	    (uint64_t)amount.digits, 0, false);
-	if ((v = num_from_flt(eval->arena, f)) == NULL)
-		return eval_error(eval, "number out of range");
-	value_to_json(&number, v, 0);
 	snprintf(tail, sizeof(tail), "e%lld", (long long)amount.power);
-	buf_puts(&number, tail);
-	if (!num_text_to_flt(eval->arena, number.p, number.n, &f))
+	buf_puts(&amount.digits, tail);
+	if (!num_text_to_flt(eval->arena, amount.digits.p, amount.digits.n,
+	    &f))
 		return eval_error(eval, "number out of range");
+	f.negative = amount.negative;
 	f = flt_truncate(flt_mul(f, flt_round(false, 0, unit, 0, false)));
-	if (f.mant == 0)
-		f.negative = false;
-	v = num_from_flt(eval->arena, f);
+	v = num_from_integer(eval->arena, f);
 	return v != NULL ? v : eval_error(eval, "number out of range");
 }
 
-static const struct value *
-digits_value(struct eval *eval, bool negative, u128 whole, uint64_t fraction,
-    bool show_fraction)
+/* Half a unit in the last place, away from zero: digits of p[0..n) plus one. */
+static void
+round_up(char *p, size_t n)
 {
-	struct buf out = { .arena = eval->arena };
-	char reversed[40], tail[16];
-	size_t n = 0;
-
-	do {
-		reversed[n++] = (char)('0' + (unsigned)(whole % 10));
-		whole /= 10;
-	} while (whole > 0);
-	if (negative)
-		buf_putc(&out, '-');
-	while (n > 0)
-		buf_putc(&out, reversed[--n]);
-	if (show_fraction) {
-		snprintf(tail, sizeof(tail), ".%010llu",
-		    (unsigned long long)fraction);
-		buf_puts(&out, tail);
-	}
-	return value_number(eval->arena, out.p, out.n);
+	while (n > 0 && ++p[--n] > '9')
+		p[n] = '0';
 }
 
-/* digits * unit * 10^power exactly, with ten decimals where it is not whole. */
+/* digits * 10^power with ten decimals, or none where it is whole. */
 static const struct value *
-scaled_value(struct eval *eval, struct amount a, uint64_t unit, bool milli)
+scaled_text(struct eval *eval, bool negative, const char *digits, size_t n,
+    int64_t power)
 {
-	u128 x = a.digits, divisor = 1, rest, fraction;
+	const size_t decimals = 10;
+	size_t below = power < 0 ? (size_t)-power : 0, above, i;
+	struct buf text = { .arena = eval->arena };
+	bool whole = true, zero = true;
 
-	if (unit > 1 && x > (u128)-1 / unit)
+	/* As 0digits000, with at least one digit before the point. */
+	buf_putc(&text, '0');
+	for (i = n; i <= below + 1; i++)
+		buf_putc(&text, '0');
+	buf_put(&text, digits, n);
+	for (; power > 0; power--)
+		buf_putc(&text, '0');
+	above = text.n - below;
+	for (i = above; i < text.n; i++)
+		whole = whole && text.p[i] == '0';
+	for (i = text.n; i < above + decimals; i++)
+		buf_putc(&text, '0');
+	if (text.n > above + decimals && text.p[above + decimals] >= '5')
+		round_up(text.p, above + decimals);
+	text.n = whole ? above : above + decimals;
+	for (i = 0; i < text.n; i++)
+		zero = zero && text.p[i] == '0';
+	for (i = 0; i + 1 < above && text.p[i] == '0'; i++)
+		continue;
+	digits = text.p;
+	n = text.n;
+	text = (struct buf){ .arena = eval->arena };
+	if (negative && (!zero || !whole))
+		buf_putc(&text, '-');
+	buf_put(&text, digits + i, above - i);
+	if (!whole) {
+		buf_putc(&text, '.');
+		buf_put(&text, digits + above, n - above);
+	}
+	return value_number(eval->arena, text.p, text.n);
+}
+
+/* The amount in units, exactly; or in thousandths, which OPA takes to be what
+ * 0.001 is as a float64: 1152921504606847 * 5^60 / 10^60. */
+static const struct value *
+scaled_value(struct eval *eval, const struct amount *a, uint64_t unit,
+    bool milli)
+{
+	const uint64_t five_20 = 95367431640625;
+	struct nat *x = arena_alloc(eval->arena, sizeof(*x));
+	char text[24], *digits;
+	const char *product;
+	size_t i, n;
+
+	if (a->digits.n > NUM_EXPONENT_MAX)
 		return eval_error(eval, "number out of range");
-	x *= unit;
-	for (; a.power > 0; a.power--) {
-		if (x > (u128)-1 / 10)
-			return eval_error(eval, "number out of range");
-		x *= 10;
-	}
-	for (; a.power < 0; a.power++) {
-		if (divisor > (u128)1000000000000000000u * 100000)
-			return eval_error(eval, "number out of range");
-		divisor *= 10;
-	}
-	rest = x % divisor;
-	if (rest == 0 && !(milli && x != 0))
-		return digits_value(eval, a.negative && x != 0, x / divisor, 0,
-		    false);
-	fraction = (rest * 10000000000u + divisor / 2) / divisor;
-	x = x / divisor + fraction / 10000000000u;
-	return digits_value(eval, a.negative, x,
-	    (uint64_t)(fraction % 10000000000u), true);
+	x->n = 0;
+	for (i = 0; i < a->digits.n; i++)
+		nat_mul_add(x, 10, (uint32_t)(a->digits.p[i] - '0'));
+	arena_step(eval->arena, (uint64_t)x->n);
+	nat_mul(x, milli ? 1152921504606847 : unit);
+	for (i = 0; milli && i < 3; i++)
+		nat_mul(x, five_20);
+	product = num_text(num_from_nat(eval->arena, false, x), text, &n);
+	digits = arena_copy(eval->arena, product, n);
+	return scaled_text(eval, a->negative, digits, n, a->power + (milli ? -60 : 0));
 }
 
 static const struct value *
@@ -255,13 +274,9 @@ call_parse(struct eval *eval, const struct value *const *args)
 		unit = scale((char)(u[0] | 32), n == 2);
 	if (unit == 0 && !milli)
 		return eval_error(eval, "unit not recognized");
-	if (!amount_of(text->str.p, at, &amount))
+	if (!amount_of(eval->arena, text->str.p, at, &amount))
 		return eval_error(eval, "could not parse amount to a number");
-	if (milli) {
-		amount.power -= 3;
-		unit = 1;
-	}
-	return scaled_value(eval, amount, unit, milli);
+	return scaled_value(eval, &amount, unit, milli);
 }
 
 /* --- semantic versions ------------------------------------------------ */

@@ -62,30 +62,56 @@ emit_star(struct compiler *c)
 	c->prog->inst[split].y = c->prog->n;
 }
 
-/* Behind the opening bracket. */
+/* "x-y]": one range and nothing beside it; neither end can be escaped. */
+static bool
+range(struct compiler *c, bool inverted)
+{
+	struct prog_range r;
+
+	r.low = next_rune(c);
+	c->p++;
+	if (c->p == c->end)
+		return bad(c, "'[' without ']'");
+	r.high = next_rune(c);
+	if (c->p == c->end || *c->p != ']')
+		return bad(c, "something else than ']' behind a range");
+	c->p++;
+	if (r.high < r.low)
+		return bad(c, "a range in brackets runs backwards");
+	if (r.low == 0)
+		return bad(c, "a range in brackets from NUL");
+	prog_emit_class(c->prog, &r, 1, inverted);
+	return true;
+}
+
+static bool
+is_range(const struct compiler *c)
+{
+	size_t used;
+
+	if (c->p == c->end)
+		return false;
+	utf8_decode(c->p, (size_t)(c->end - c->p), &used);
+	return c->p + used < c->end && c->p[used] == '-';
+}
+
+/* Behind the opening bracket: a range, or a list of runes, never both. */
 static bool
 class(struct compiler *c)
 {
 	struct prog_range r[CLASS_MAX];
-	uint32_t n = 0, low, high;
+	uint32_t n = 0;
 	bool inverted = c->p < c->end && *c->p == '!';
 
 	c->p += inverted;
-	while (c->p < c->end && *c->p != ']') {
+	if (is_range(c))
+		return range(c, inverted);
+	for (; c->p < c->end && *c->p != ']'; n++) {
 		if (*c->p == '\\' && ++c->p == c->end)
 			break;
-		low = high = next_rune(c);
-		if (c->end - c->p >= 2 && c->p[0] == '-' && c->p[1] != ']') {
-			c->p++;
-			if (*c->p == '\\' && ++c->p == c->end)
-				break;
-			high = next_rune(c);
-		}
-		if (high < low)
-			return bad(c, "a range in brackets runs backwards");
 		if (n == CLASS_MAX)
 			return bad(c, "too many characters in brackets");
-		r[n++] = (struct prog_range){ low, high };
+		r[n].low = r[n].high = next_rune(c);
 	}
 	if (c->p == c->end)
 		return bad(c, "'[' without ']'");
@@ -156,7 +182,7 @@ sequence(struct compiler *c)
 			break;
 		case '\\':
 			if (++c->p == c->end)
-				return bad(c, "'\\' at the end");
+				break;	/* OPA overlooks one at the end */
 			/* FALLTHROUGH */
 		default:
 			prog_emit(c->prog, PROG_RUNE, next_rune(c), 0);

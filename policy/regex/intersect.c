@@ -20,36 +20,67 @@ struct tokens {
 	uint32_t n;
 };
 
+/* NULL at the end, and for a backslash there. */
 static const char *
-read_rune(const char *p, const char *end, uint32_t *rune)
+read_rune(const char *p, const char *end, uint32_t *rune, bool *escaped)
 {
 	size_t used;
 
-	if (*p == '\\' && p + 1 < end)
-		p++;
+	*escaped = p < end && *p == '\\';
+	p += *escaped;
+	if (p >= end)
+		return NULL;
 	*rune = utf8_decode(p, (size_t)(end - p), &used);
 	return p + used;
+}
+
+/* Behind the dash of a range that begins with low; what comes next must be
+ * followed by something. */
+static const char *
+read_range(const char *p, const char *end, struct prog_range *r)
+{
+	bool escaped;
+	size_t used;
+
+	if (p >= end)
+		return NULL;
+	utf8_decode(p, (size_t)(end - p), &used);
+	if (p + used >= end)
+		return NULL;
+	p = read_rune(p, end, &r->high, &escaped);
+	if (p == NULL || r->high < r->low ||
+	    (!escaped && (r->high == ']' || r->high == '-')))
+		return NULL;
+	return p;
 }
 
 /* Behind '['; NULL where it does not end. */
 static const char *
 read_class(const char *p, const char *end, struct token *t, const char **why)
 {
-	uint32_t low, high;
+	struct prog_range *r = NULL;	/* of the rune before, if one */
+	uint32_t rune;
+	bool escaped;
 
 	*why = "the input provided is invalid: '[' without ']'";
-	while (p < end && *p != ']') {
-		p = read_rune(p, end, &low);
-		high = low;
-		if (end - p >= 2 && *p == '-' && p[1] != ']')
-			p = read_rune(p + 1, end, &high);
-		if (high < low || t->n == RANGES_MAX) {
+	while ((p = read_rune(p, end, &rune, &escaped)) != NULL) {
+		if (rune == ']' && !escaped)
+			return p;
+		if (rune == '-' && !escaped) {
 			*why = "the input provided is invalid: bad range";
+			if (r == NULL || (p = read_range(p, end, r)) == NULL)
+				return NULL;
+			r = NULL;
+			continue;
+		}
+		if (t->n == RANGES_MAX) {
+			*why = "too many characters between '[' and ']'";
 			return NULL;
 		}
-		t->range[t->n++] = (struct prog_range){ low, high };
+		r = &t->range[t->n++];
+		r->low = r->high = rune;
 	}
-	return p < end ? p + 1 : NULL;
+	return NULL;
 }
 
 static bool
@@ -58,6 +89,7 @@ read_tokens(struct arena *arena, const char *p, size_t n, struct tokens *out,
 {
 	const char *end = p + n;
 	uint32_t rune;
+	bool escaped;
 
 	out->token = arena_array(arena, n < TOKENS_MAX ? n : TOKENS_MAX,
 	    sizeof(*out->token));
@@ -82,7 +114,8 @@ read_tokens(struct arena *arena, const char *p, size_t n, struct tokens *out,
 			    PROG_RUNE_MAX };
 			p++;
 		} else {
-			p = read_rune(p, end, &rune);
+			if ((p = read_rune(p, end, &rune, &escaped)) == NULL)
+				return false;
 			t->range[t->n++] = (struct prog_range){ rune, rune };
 		}
 		if (p < end && (*p == '*' || *p == '+'))

@@ -111,7 +111,6 @@ static bool
 parse_name(struct parser *r, uint32_t group)
 {
 	const char *start = r->p;
-	uint32_t i;
 
 	while (r->p < r->end && name_rune(*r->p, r->p == start))
 		r->p++;
@@ -121,15 +120,6 @@ parse_name(struct parser *r, uint32_t group)
 	}
 	r->regex->names[group].p = start;
 	r->regex->names[group].n = (size_t)(r->p - start);
-	for (i = 1; i < group; i++) {
-		if (r->regex->names[i].p == NULL ||
-		    r->regex->names[i].n != r->regex->names[group].n ||
-		    memcmp(r->regex->names[i].p, start,
-		    r->regex->names[i].n) != 0)
-			continue;
-		parse_bad(r, "duplicate capture group name");
-		return false;
-	}
 	r->p++;
 	return true;
 }

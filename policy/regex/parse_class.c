@@ -259,7 +259,7 @@ parse_escaped_rune(struct parser *r, uint32_t *rune)
 		r->p++;
 		*rune = (unsigned char)to[at - from];
 		return true;
-	} else if (punctuation(c)) {
+	} else if (punctuation(c) || c == '_') {
 		r->p++;
 		*rune = (unsigned char)c;
 		return true;

@@ -29,5 +29,7 @@ size_t unicode_class(const char *name, size_t len, struct prog_range *out,
     size_t max);
 /* Letters, marks, numbers, punctuation, symbols and the ASCII space. */
 bool unicode_printable(uint32_t rune);
+/* A letter or a decimal digit, of any script. */
+bool unicode_alphanumeric(uint32_t rune);
 
 #endif

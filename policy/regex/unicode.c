@@ -1415,14 +1415,13 @@ unicode_class(const char *name, size_t len, struct prog_range *out,
 	    script_names, name, len, false, out, max);
 }
 
-bool
-unicode_printable(uint32_t rune)
+/* "Lu", "Nd", ...; "?" where the rune has none. */
+static const char *
+category(uint32_t rune)
 {
 	size_t low = 0, high = sizeof(categories) / sizeof(categories[0]);
 	size_t middle;
 
-	if (rune == ' ')
-		return true;
 	while (low < high) {
 		middle = low + (high - low) / 2;
 		if (rune > categories[middle].high)
@@ -1430,9 +1429,21 @@ unicode_printable(uint32_t rune)
 		else if (rune < categories[middle].low)
 			high = middle;
 		else
-			return strchr("LMNPS",
-			    category_names[categories[middle].name][0]) !=
-			    NULL;
+			return category_names[categories[middle].name];
 	}
-	return false;
+	return "?";
+}
+
+bool
+unicode_printable(uint32_t rune)
+{
+	return rune == ' ' || strchr("LMNPS", category(rune)[0]) != NULL;
+}
+
+bool
+unicode_alphanumeric(uint32_t rune)
+{
+	const char *name = category(rune);
+
+	return name[0] == 'L' || strcmp(name, "Nd") == 0;
 }
