@@ -48,14 +48,15 @@ static const struct value *
 document(struct arena *arena, const char *path)
 {
 	const struct value *v;
-	char err[200] = "", *text;
+	char err[200] = "", *text, *kept;
 	size_t len;
 
 	if (path == NULL)
 		return value_object(arena, 0);
 	text = slurp(path, &len);
-	v = value_from_json(arena, text, len, &lenient, err, sizeof(err));
+	kept = arena_copy(arena, text, len);	/* strings stay where they are */
 	free(text);
+	v = value_from_json(arena, kept, len, &lenient, err, sizeof(err));
 	if (v == NULL) {
 		fprintf(stderr, "policy_plans: %s: %s\n", path, err);
 		exit(2);
