@@ -203,7 +203,7 @@ compare_items(struct arena *arena, const struct value *a,
 	return na < nb ? -1 : na > nb;
 }
 
-/* All keys before all values, as Rego has it. */
+/* Key and value, pair by pair; then the shorter one comes first. */
 static int
 compare_objects(struct arena *arena, const struct value *a,
     const struct value *b, unsigned depth)
@@ -218,15 +218,11 @@ compare_objects(struct arena *arena, const struct value *a,
 		    depth);
 		if (c != 0)
 			return c;
-	}
-	if (na != nb)
-		return na < nb ? -1 : 1;
-	for (i = 0; i < na; i++) {
 		c = compare(arena, value_at(a, i), value_at(b, i), depth);
 		if (c != 0)
 			return c;
 	}
-	return 0;
+	return na < nb ? -1 : na > nb;
 }
 
 static int

@@ -62,6 +62,8 @@ check-one: test-bins
 fuzz-bins: $(FUZZ_BINS)
 fuzz:
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} tests/build/fuzz
+	@$(MAKE) --no-print-directory -s test-bins
+	@POLICY_CALLS=60 POLICY_MODULES=2000 POLICY_SEED=$${POLICY_SEED:-$$(date +%s)} tests/run --timeout 3600 tests/scenario/policy_calls
 
 bench: all $(BENCH_BINS) $(TOOL_BINS)
 	@set -e; for b in $(BENCHES); do echo "== $$b"; BUILD=$(abspath $(BUILD)) $$b; done

@@ -210,7 +210,8 @@ array_has_set(struct eval *eval, const struct value *a, const struct value *b)
 	arena_step(eval->arena, a->col.n);
 	for (i = 0; i < a->col.n; i++)
 		value_add(eval->arena, elements, a->col.items[i]);
-	return set_subset(eval, elements, b);
+	/* In OPA nothing is in an empty array, not even the empty set. */
+	return a->col.n > 0 && set_subset(eval, elements, b);
 }
 
 static bool

@@ -287,16 +287,21 @@ struct version {
 	size_t pre_len;
 };
 
+/* Nothing, or identifiers with a point between two of them. */
 static bool
 identifiers(const char *p, size_t n)
 {
+	bool point = true;	/* as if one stood before */
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		if (!digit(p[i]) && !((p[i] | 32) >= 'a' &&
-		    (p[i] | 32) <= 'z') && p[i] != '-' && p[i] != '.')
+		    (p[i] | 32) <= 'z') && p[i] != '-' &&
+		    (p[i] != '.' || point))
 			return false;
-	return true;
+		point = p[i] == '.';
+	}
+	return n == 0 || !point;
 }
 
 static bool

@@ -135,12 +135,11 @@ braces(struct compiler *c)
 		split = prog_emit(prog, PROG_SPLIT, prog->n + 1, 0);
 		if (!sequence(c))
 			return false;
-		if (c->p == c->end)
-			return bad(c, "'{' without '}'");
 		jump = prog_emit(prog, PROG_JUMP, last, 0);
 		last = jump;
 		prog->inst[split].y = prog->n;
-		if (*c->p++ == '}')
+		/* OPA takes the end for the brace that is missing. */
+		if (c->p == c->end || *c->p++ == '}')
 			break;
 	}
 	/* The last split has no other side: run straight through. */

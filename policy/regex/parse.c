@@ -100,10 +100,10 @@ parse_escape(struct parser *r)
 }
 
 static bool
-name_rune(char c, bool first)
+name_rune(char c)
 {
 	return ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
-	    (!first && c >= '0' && c <= '9');
+	    (c >= '0' && c <= '9');
 }
 
 /* (?P<name> or (?<name>: p stands at the name. */
@@ -112,7 +112,7 @@ parse_name(struct parser *r, uint32_t group)
 {
 	const char *start = r->p;
 
-	while (r->p < r->end && name_rune(*r->p, r->p == start))
+	while (r->p < r->end && name_rune(*r->p))
 		r->p++;
 	if (r->p == start || r->p == r->end || *r->p != '>') {
 		parse_bad(r, "invalid named capture");

@@ -75,6 +75,21 @@ called(const char *call)
 
 /* Pairs of a call and its result, as OPA 1.9 gives it. */
 static const char *const cases[][2] = {
+	{ "[\"semver.is_valid\", \"1.0.0-a..b\"]", "false" },
+	{ "[\"semver.is_valid\", \"1.0.0-a.\"]", "false" },
+	{ "[\"semver.is_valid\", \"1.0.0-+\"]", "true" },
+	{ "[\"object.subset\", [], set()]", "false" },
+	{ "[\"object.subset\", [1], set()]", "true" },
+	{ "[\"glob.match\", \"x{a,{b,c\", [], \"xc\"]", "true" },
+	{ "[\"glob.match\", \"{\", [], \"\"]", "true" },
+	{ "[\"glob.match\", \"x{a,b\", [], \"xa,b\"]", "false" },
+	{ "[\"regex.replace\", \"x\", \"(?P<1a>x)\", \"${1a}${1\"]",
+	  "\"x${1\"" },
+	{ "[\"lt\", {\"a\": 1, \"b\": 1, \"z\": 1}, {\"a\": 3, \"b\": 1}]",
+	  "true" },
+	{ "[\"lt\", {\"a\": 2, \"b\": 1}, {\"a\": 1, \"c\": 0}]", "false" },
+	{ "[\"sort\", [{\"a\": 2, \"b\": 1}, {\"a\": 1, \"c\": 0}, {\"a\": 1}]]",
+	  "[{\"a\": 1}, {\"a\": 1, \"c\": 0}, {\"a\": 2, \"b\": 1}]" },
 	{ "[\"ceil\", -0.5]", "1" },
 	{ "[\"floor\", -0.5]", "0" },
 	{ "[\"ceil\", -64567295037179875792]", "-64567295037179875792" },
