@@ -1,5 +1,6 @@
 /* The auditor's program: static, offline, and nothing of the daemon in it. */
 #include "ledger/anchor/proof_main.h"
+#include "ledger/coverage/coverage_main.h"
 #include "ledger/scan/scan_main.h"
 #include "ledger/verify/verify_main.h"
 
@@ -12,6 +13,11 @@ main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "proof") == 0)
 		return proof_main(argc - 1, argv + 1, "countersign-verify");
+	if (argc > 1 && strcmp(argv[1], "coverage") == 0) {
+		const struct coverage_defaults coverage = { .program = "countersign-verify" };
+
+		return coverage_main(argc - 2, argv + 2, &coverage);
+	}
 	if (argc > 1 && strcmp(argv[1], "scan") == 0) {
 		const struct scan_defaults scan = { .program = "countersign-verify scan" };
 

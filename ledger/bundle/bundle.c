@@ -11,6 +11,7 @@
 #include "ledger/anchor/anchor.h"
 #include "ledger/bundle/archive.h"
 #include "ledger/bundle/impl.h"
+#include "ledger/coverage/coverage.h"
 
 /* ---- what stands beside the records ---- */
 
@@ -78,19 +79,49 @@ copy_packs(struct bundle *b)
 	return 0;
 }
 
+/* One file that somebody names, below `under` by its own name. */
+static int
+copy_file(struct bundle *b, const char *from, const char *under)
+{
+	char dir[EVIDENCE_PATH_MAX], to[EVIDENCE_PATH_MAX];
+	const char *slash = strrchr(from, '/');
+	const char *name = slash != NULL ? slash + 1 : from;
+	int fd, result, n = snprintf(dir, sizeof(dir), "%.*s", slash == NULL ? 1 :
+	    slash == from ? 1 : (int)(slash - from), slash == NULL ? "." : from);
+
+	if (n < 0 || (size_t)n >= sizeof(dir) || (size_t)snprintf(to, sizeof(to), "%s/%s",
+	    under, name) >= sizeof(to))
+		return bundle_fail(b, "%.300s: too long a path", from);
+	if ((fd = evidence_dir(dir)) < 0)
+		return bundle_fail(b, "%.300s: %s", dir, strerror(errno));
+	result = bundle_copy(b, fd, name, to);
+	close(fd);
+	return result;
+}
+
 static int
 copy_given(struct bundle *b)
 {
-	const struct { const char *from, *under; } dirs[] = {
-		{ b->options->coverage, "coverage" },
-		{ b->options->truth, "truth" },
+	const struct {
+		const char *from, *under;
+		int (*check)(const char *path, char *err, size_t err_len);
+	} all[] = {
+		{ b->options->coverage, "coverage", coverage_check_claim },
+		{ b->options->truth, "truth", coverage_check_truth },
 	};
+	struct stat st;
 	size_t i;
 
-	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		if (dirs[i].from != NULL &&
-		    bundle_copy_tree(b, dirs[i].from, dirs[i].under) != 0)
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].from == NULL)
+			continue;
+		if (stat(all[i].from, &st) != 0)
+			return bundle_fail(b, "%.300s: %s", all[i].from, strerror(errno));
+		if (S_ISDIR(st.st_mode) ? bundle_copy_tree(b, all[i].from, all[i].under) != 0 :
+		    all[i].check(all[i].from, b->err, b->err_len) != 0 ||
+		    copy_file(b, all[i].from, all[i].under) != 0)
 			return -1;
+	}
 	return 0;
 }
 

@@ -37,8 +37,10 @@ struct bundle_options {
 	const char *out;	/* must not exist; made 0700, as a file 0600 */
 	const struct bundle_pack *packs;	/* those that no record names are left out */
 	size_t pack_count;
-	const char *coverage;	/* directory to be copied, or NULL */
-	const char *truth;	/* the same */
+	/* A coverage manifest, or a directory to be copied as it is; NULL: none. */
+	const char *coverage;
+	/* The same with a file of ground truth (ledger/coverage/truth.h). */
+	const char *truth;
 	bool archive;		/* out is one file: <name>.tar.zst by custom */
 };
 

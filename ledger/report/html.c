@@ -4,6 +4,7 @@
 
 #include <sodium.h>
 
+#include "ledger/report/covered.h"
 #include "ledger/report/html.h"
 #include "ledger/report/html_escape.h"
 #include "ledger/report/html_impl.h"
@@ -73,11 +74,13 @@ put_beside(const struct html_data *d, FILE *out)
 {
 	const bool anchored = d->report->verify->anchoring.verdict == VERIFY_COMPLETE;
 	const bool covered = d->report->verify->coverage.verdict == VERIFY_COMPLETE;
+	const bool refuted = d->report->verify->coverage.verdict == VERIFY_GAP;
 
 	if (anchored && covered)
 		return;
 	fprintf(out, "<p class=\"be\">%s%s%s</p>", anchored ? "" : "not anchored",
-	    anchored || covered ? "" : ", ", covered ? "" : "coverage not reconciled");
+	    anchored || covered ? "" : ", ", covered ? "" : refuted ? "coverage refuted" :
+	    "coverage not established");
 }
 
 static void
@@ -373,6 +376,7 @@ report_html(const struct report *report, FILE *out)
 	put_secrets(d, out);
 	put_tables(d, out);
 	put_streams(d, out);
+	covered_html(report->coverage, out);
 	put_anchors(d, out);
 	put_unvouched(d, out);
 	html_records(d, out);

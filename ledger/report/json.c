@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "ledger/json_out.h"
+#include "ledger/report/covered.h"
 #include "ledger/report/report.h"
 #include "ledger/scan/formats.h"
 
@@ -203,6 +204,7 @@ json_all(struct json_out *o, const struct report *report)
 	json_streams(o, report);
 	json_anchors(o, r);
 	json_unvouched(o, r);
+	covered_json(report->coverage, o);
 	if (report->scan != NULL)
 		json_scan(o, report->scan);
 	json_out_object_end(o);

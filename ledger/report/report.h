@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "ledger/coverage/coverage.h"
 #include "ledger/scan/scan.h"
 #include "ledger/verify/verify.h"
 
@@ -20,6 +21,7 @@ struct report {
 	const char *key;		/* name of the pinned key, or NULL */
 	const struct verify_result *verify;
 	const struct scan_result *scan;	/* NULL: not scanned */
+	const struct coverage *coverage;	/* NULL: nothing was held against the records */
 	double seconds;
 };
 

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ledger/report/covered.h"
 #include "ledger/report/report.h"
 
 #define STREAMS_SHOWN 20
@@ -172,6 +173,7 @@ report_text(const struct report *report, bool colour, FILE *out)
 	report_whole(report, whole);
 	for (i = 0; i < REPORT_STATEMENTS; i++)
 		text_statement(report_statement_name(i), &whole[i], colour, out);
+	covered_text(report->coverage, out);
 	text_unvouched(r, out);
 	if (r->counted_records > 0)
 		fprintf(out, "  %" PRIu64 " refusals of callers without a run are told by "

@@ -13,6 +13,7 @@
 
 #include "ledger/anchor/trust.h"
 #include "ledger/bundle/archive.h"
+#include "ledger/coverage/coverage.h"
 #include "ledger/evidence.h"
 #include "ledger/report/html.h"
 #include "ledger/report/progress.h"
@@ -29,6 +30,9 @@ enum { EXIT_USAGE_OR_IO = 3 };
 struct args {
 	const char *path, *key, *trust, *head, *save_head, *since, *sarif, *html, *tags;
 	const char *dir;	/* where the files are: path, or what it was unpacked to */
+	const char *truth[COVERAGE_SOURCES_MAX];
+	size_t truths;
+	long window_ms;
 	bool json, scan, colour, quiet;
 	unsigned threads;
 };
@@ -49,6 +53,10 @@ static const char help[] =
 "      --since=FILE     a ledger: verify what is new since that saved checkpoint;\n"
 "                       what comes before was verified when it was saved; does\n"
 "                       not look for secrets\n"
+"      --truth=FILE     what an independent observer saw, to be held against the\n"
+"                       records (again for more): an action without a record is a\n"
+"                       gap; see countersign-coverage(1)\n"
+"      --truth-window=MS  how far his clock may be from ours (default 2000)\n"
 "      --no-scan        do not look for secrets in the files\n"
 "      --tags=FILE      look for the secrets of this file of tags, too, which a\n"
 "                       record of the evidence must name\n"
@@ -96,13 +104,16 @@ static int
 parse(int argc, char **argv, const struct verify_defaults *defaults,
     struct args *args)
 {
-	enum { TRUST = 255, HEAD, SAVE_HEAD, SINCE, NO_SCAN, TAGS, THREADS, COLOR, HTML, SARIF, NO_PROGRESS };
+	enum { TRUST = 255, HEAD, SAVE_HEAD, SINCE, TRUTH, WINDOW, NO_SCAN, TAGS, THREADS, COLOR,
+	    HTML, SARIF, NO_PROGRESS };
 	static const struct option options[] = {
 		{ "key", required_argument, NULL, 'k' },
 		{ "trust", required_argument, NULL, TRUST },
 		{ "head", required_argument, NULL, HEAD },
 		{ "save-head", required_argument, NULL, SAVE_HEAD },
 		{ "since", required_argument, NULL, SINCE },
+		{ "truth", required_argument, NULL, TRUTH },
+		{ "truth-window", required_argument, NULL, WINDOW },
 		{ "no-scan", no_argument, NULL, NO_SCAN },
 		{ "tags", required_argument, NULL, TAGS },
 		{ "json", no_argument, NULL, 'j' },
@@ -137,6 +148,23 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 		case SINCE:
 			args->since = optarg;
 			args->scan = false;	/* it would read all */
+			break;
+		case TRUTH:
+			if (args->truths == COVERAGE_SOURCES_MAX) {
+				fprintf(stderr, "%s: --truth at most %d times\n",
+				    defaults->program, COVERAGE_SOURCES_MAX);
+				return EXIT_USAGE_OR_IO;
+			}
+			args->truth[args->truths++] = optarg;
+			break;
+		case WINDOW:
+			args->window_ms = strtol(optarg, &end, 10);
+			if (*optarg == '\0' || *end != '\0' || args->window_ms < 0 ||
+			    args->window_ms > COVERAGE_WINDOW_MAX_MS) {
+				fprintf(stderr, "%s: --truth-window takes 0 to %d\n",
+				    defaults->program, COVERAGE_WINDOW_MAX_MS);
+				return EXIT_USAGE_OR_IO;
+			}
 			break;
 		case TAGS:
 			args->tags = optarg;
@@ -194,6 +222,11 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 	    to_stdout(args->save_head) > 1) {
 		fprintf(stderr, "%s: only one of them can go to standard output\n",
 		    defaults->program);
+		return usage(defaults);
+	}
+	if (args->truths > 0 && args->since != NULL) {
+		fprintf(stderr, "%s: --truth is held against all records: no --since "
+		    "beside it\n", defaults->program);
 		return usage(defaults);
 	}
 	if (argc - optind > 1) {
@@ -408,11 +441,26 @@ judge_archive(struct verify_result *result, const char *why)
 	    (struct verify_statement){ VERIFY_NOT_ESTABLISHED, "it could not be read" };
 }
 
+/* A ledger is read for it where there is something to hold against it: all of it
+ * has to be. */
+static int
+judge_coverage(const struct args *args, struct scanner *scanner,
+    struct verify_result *result, struct coverage **coverage, char *err, size_t err_len)
+{
+	const struct coverage_options options = { .dir = args->dir, .run = result->run,
+	    .truth = args->truth, .truths = args->truths, .window_ms = args->window_ms,
+	    .shown = shown_name, .shown_context = scanner };
+
+	if (result->kind == VERIFY_LEDGER && args->truths == 0)
+		return 0;
+	return coverage_judge(&options, result, coverage, err, err_len);
+}
+
 static int
 verify_files(const struct args *args, const struct verify_defaults *defaults,
     const struct note_key *key, const struct trust *trust, struct report *report,
-    struct scan_result *scanned, struct verify_result *result, char *err,
-    size_t err_len)
+    struct scan_result *scanned, struct verify_result *result,
+    struct coverage **coverage, char *err, size_t err_len)
 {
 	struct progress progress;
 	struct verify_options options = { .path = args->dir, .key = key, .trust = trust,
@@ -432,6 +480,9 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 	progress_begin(&progress, !args->quiet && terminal_redraws(STDERR_FILENO), "verifying");
 	status = verify_run(&options, result, err, err_len);
 	progress_end(&progress);
+	if (status == 0)
+		status = judge_coverage(args, scanner, result, coverage, err, err_len);
+	report->coverage = *coverage;
 	if (status != 0 || !args->scan)
 		goto out;
 	report->scan = scanned;
@@ -475,6 +526,7 @@ verify(struct args *args, const struct verify_defaults *defaults,
 {
 	struct tempdir unpacked = { .dirfd = -1 };
 	struct scan_result *scanned = calloc(1, sizeof(*scanned));
+	struct coverage *coverage = NULL;
 	struct report report = { .path = args->path, .verify = result };
 	enum archive_status archive = ARCHIVE_GOOD;
 	char err[512] = "out of memory";
@@ -496,7 +548,7 @@ verify(struct args *args, const struct verify_defaults *defaults,
 	if (archive == ARCHIVE_BAD)
 		judge_archive(result, err);
 	else if (verify_files(args, defaults, key, trust, &report, scanned, result,
-	    err, sizeof(err)) != 0)
+	    &coverage, err, sizeof(err)) != 0)
 		goto out;
 	report.dir = args->dir;
 	report.seconds = now() - began;
@@ -513,6 +565,7 @@ out:
 		fprintf(stderr, "%s: %s\n", defaults->program, err);
 	tempdir_remove(&unpacked);
 	args->dir = NULL;
+	coverage_free(coverage);
 	free(scanned);
 	return status;
 }
@@ -520,7 +573,7 @@ out:
 int
 verify_main(int argc, char **argv, const struct verify_defaults *defaults)
 {
-	struct args args = { .scan = true };
+	struct args args = { .scan = true, .window_ms = COVERAGE_WINDOW_MS };
 	struct verify_result *result;
 	struct trust *trust = NULL;
 	struct note_key key;

@@ -1,0 +1,19 @@
+/*
+ * `countersign coverage` and `countersign-verify coverage`: import, reconcile and
+ * show.  Offline.
+ */
+#ifndef LEDGER_COVERAGE_COVERAGE_MAIN_H
+#define LEDGER_COVERAGE_COVERAGE_MAIN_H
+
+struct coverage_defaults {
+	const char *program;	/* "countersign" or "countersign-verify" */
+	/* the evidence in the place of a name that is none's path, or (name NULL)
+	 * where none is given; NULL after a message and the status to leave with */
+	const char *(*evidence)(const char *name, int *status);
+};
+
+/* argv[0] is "import", "reconcile" or "show".  0; 1 an action without a record;
+ * 2 not established, or lines that were not understood; 3 usage or I/O. */
+int coverage_main(int argc, char **argv, const struct coverage_defaults *defaults);
+
+#endif

@@ -1,0 +1,612 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ledger/coverage/import.h"
+#include "ledger/json_out.h"
+#include "ledger/record.h"
+
+#define FIRST_MAX 65536
+#define ORIGINS_MAX 64
+#define LEFT_OUT ((const char *)"")	/* no action, or another client's: no fault */
+
+struct line {
+	char *text;
+	size_t len;
+	int64_t time_us;
+	int outcome;
+	char kind[ACT_KIND_MAX + 1], verb[ACT_VERB_MAX + 1];
+	char target[ACT_TARGET_MAX + 1], id[TRUTH_ID_MAX + 1];
+};
+
+struct import {
+	const struct import_options *options;
+	struct import_result *result;
+	struct line line;
+	struct act act;
+	FILE *body;
+	char *origin[ORIGINS_MAX];	/* that were seen, with "/" and a star behind */
+	size_t origins;
+	bool more_origins;
+	int64_t grain_us;		/* that all times are multiples of */
+};
+
+/* ---- fields of JSON ---- */
+
+static const struct { const char *name, *usual; } fields[IMPORT_FIELDS] = {
+	{ "time", "time" }, { "verb", "method" }, { "target", "path" }, { "host", "host" },
+	{ "outcome", "status" }, { "client", "remote_addr" }, { "id", "" },
+};
+
+const char *
+import_field_name(enum import_field field)
+{
+	return fields[field].name;
+}
+
+const char *
+import_field_default(enum import_field field)
+{
+	return fields[field].usual;
+}
+
+/* ---- times ---- */
+
+static bool
+digits(const char *text, size_t n, int *value)
+{
+	*value = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		*value = 10 * *value + (text[i] - '0');
+	}
+	return true;
+}
+
+static int64_t
+utc(int year, int month, int day, int hour, int minute, int second)
+{
+	struct tm tm = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day,
+	    .tm_hour = hour, .tm_min = minute, .tm_sec = second };
+
+	return (int64_t)timegm(&tm) * 1000000;
+}
+
+/* "+0130" or "+01:30" or "Z"; how much to take off. */
+static bool
+zone_of(const char *text, int64_t *offset_us)
+{
+	const size_t len = strlen(text);
+	int hours, minutes;
+
+	*offset_us = 0;
+	if (strcmp(text, "Z") == 0)
+		return true;
+	if ((len != 5 && !(len == 6 && text[3] == ':')) ||
+	    (text[0] != '+' && text[0] != '-') || !digits(text + 1, 2, &hours) ||
+	    !digits(text + len - 2, 2, &minutes) || hours > 23 || minutes > 59)
+		return false;
+	*offset_us = (hours * INT64_C(60) + minutes) * 60000000 * (text[0] == '-' ? -1 : 1);
+	return true;
+}
+
+static bool
+in_range(int64_t time_us)
+{
+	return time_us >= 0 && time_us <= RECORD_TIME_MAX;
+}
+
+/* "2026-11-30T01:02:21[.454249](Z|+01:00)" */
+static bool
+read_rfc3339(const char *text, int64_t *time_us)
+{
+	int v[6], width = 100000;
+	int64_t offset, part = 0;
+	const size_t len = strlen(text);
+
+	if (len < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != ' ') ||
+	    text[13] != ':' || text[16] != ':' || !digits(text, 4, &v[0]) ||
+	    !digits(text + 5, 2, &v[1]) || !digits(text + 8, 2, &v[2]) ||
+	    !digits(text + 11, 2, &v[3]) || !digits(text + 14, 2, &v[4]) ||
+	    !digits(text + 17, 2, &v[5]) || v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > 31 ||
+	    v[3] > 23 || v[4] > 59 || v[5] > 60)
+		return false;
+	text += 19;
+	if (*text == '.')
+		for (text++; *text >= '0' && *text <= '9'; text++, width /= 10)
+			part += (*text - '0') * width;
+	if (!zone_of(text, &offset))
+		return false;
+	*time_us = utc(v[0], v[1], v[2], v[3], v[4], v[5]) + part - offset;
+	return in_range(*time_us);
+}
+
+/* Seconds since 1970, with a fraction. */
+static bool
+read_seconds(const char *text, int64_t *time_us)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (*text < '0' || *text > '9' || *end != '\0' || !isfinite(value) || value > 253402300799.0)
+		return false;
+	*time_us = (int64_t)(value * 1e6 + 0.5);
+	return in_range(*time_us);
+}
+
+/* "30/Nov/2026:01:02:21 +0000" */
+static bool
+read_clf_time(const char *text, int64_t *time_us)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	int day, year, hour, minute, second;
+	const char *month;
+	char name[4];
+	int64_t offset;
+
+	if (strlen(text) != 26 || text[2] != '/' || text[6] != '/' || text[11] != ':' ||
+	    text[14] != ':' || text[17] != ':' || text[20] != ' ' || !digits(text, 2, &day) ||
+	    !digits(text + 7, 4, &year) || !digits(text + 12, 2, &hour) ||
+	    !digits(text + 15, 2, &minute) || !digits(text + 18, 2, &second))
+		return false;
+	snprintf(name, sizeof(name), "%.3s", text + 3);
+	month = strstr(months, name);
+	if (month == NULL || (month - months) % 3 != 0 || day < 1 || day > 31 || hour > 23 ||
+	    minute > 59 || second > 60 || !zone_of(text + 21, &offset))
+		return false;
+	*time_us = utc(year, (int)(month - months) / 3 + 1, day, hour, minute, second) - offset;
+	return in_range(*time_us);
+}
+
+/* ---- what lines are filtered by, and renamed ---- */
+
+static bool
+is_wanted(const struct import *m, const char *client)
+{
+	for (size_t i = 0; i < m->options->clients; i++)
+		if (strcmp(m->options->client[i], client) == 0)
+			return true;
+	return m->options->clients == 0;
+}
+
+/* The name that the caller knows an address by. */
+static const char *
+resolve(const struct import *m, const char *host)
+{
+	const size_t len = strlen(host);
+
+	for (size_t i = 0; i < m->options->resolves; i++)
+		if (strncmp(m->options->resolve[i], host, len) == 0 &&
+		    m->options->resolve[i][len] == '=')
+			return m->options->resolve[i] + len + 1;
+	return host;
+}
+
+static bool
+is_url(const char *text)
+{
+	return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
+}
+
+/* scheme of the base, host of the line, path; NULL, or what is wrong. */
+static const char *
+put_url(struct import *m, const char *host, const char *path)
+{
+	const char *base = m->options->base;
+	const char *scheme_end = base != NULL ? strstr(base, "://") : NULL;
+	int n;
+
+	if (is_url(path))
+		n = snprintf(m->line.target, sizeof(m->line.target), "%s", path);
+	else if (host != NULL)
+		n = snprintf(m->line.target, sizeof(m->line.target), "%.*s://%s%s",
+		    scheme_end != NULL ? (int)(scheme_end - base) : 5,
+		    scheme_end != NULL ? base : "https", resolve(m, host), path);
+	else if (base != NULL)
+		n = snprintf(m->line.target, sizeof(m->line.target), "%.*s%s",
+		    (int)(strlen(base) - (base[strlen(base) - 1] == '/')), base, path);
+	else
+		return "a line that names no host, and no base URL is given (--base)";
+	return n > 0 && (size_t)n < sizeof(m->line.target) ? NULL : "too long a target";
+}
+
+/* ---- combined ---- */
+
+/* The next field, as text in place, past which *at goes; quotes and brackets off,
+ * escapes read.  NULL where there is none. */
+static char *
+next_field(char **at)
+{
+	char *p = *at, *to, *begin, close;
+
+	p += strspn(p, " ");
+	if (*p == '\0')
+		return NULL;
+	if (*p != '"' && *p != '[') {
+		begin = p;
+		p += strcspn(p, " ");
+		*at = p + (*p != '\0');
+		*p = '\0';
+		return begin;
+	}
+	close = *p == '"' ? '"' : ']';
+	for (begin = to = ++p; *p != close; p++) {
+		unsigned high, low;
+
+		if (*p == '\0')
+			return NULL;
+		if (close == '"' && *p == '\\' && p[1] == 'x' &&
+		    sscanf(p + 2, "%1x%1x", &high, &low) == 2) {
+			*to++ = (char)(high << 4 | low);
+			p += 3;
+		} else if (close == '"' && *p == '\\' && p[1] != '\0') {
+			*to++ = *++p;
+		} else {
+			*to++ = *p;
+		}
+	}
+	*at = p + 1;
+	*to = '\0';
+	return begin;
+}
+
+/* "GET /path HTTP/1.1"; what never became a request is none. */
+static const char *
+read_request(struct import *m, char *request)
+{
+	char *path = strchr(request, ' '), *end;
+
+	if (request[0] == '\0' || strcmp(request, "-") == 0)
+		return LEFT_OUT;
+	end = path != NULL ? strrchr(path + 1, ' ') : NULL;
+	if (path == NULL || end == NULL || strncmp(end + 1, "HTTP/", 5) != 0)
+		return "a request line of method, target and HTTP version";
+	*path++ = *end = '\0';
+	if (strlen(request) > ACT_VERB_MAX)
+		return "too long a method";
+	memcpy(m->line.verb, request, strlen(request) + 1);
+	if (path[0] != '/' && !is_url(path))
+		return LEFT_OUT;	/* "*", or an authority: about no resource */
+	return put_url(m, NULL, path);
+}
+
+static const char *
+read_combined(struct import *m)
+{
+	char *at = m->line.text, *client = next_field(&at), *time, *request, *status;
+	const char *why;
+
+	(void)next_field(&at);		/* ident */
+	(void)next_field(&at);		/* user */
+	time = next_field(&at);
+	request = next_field(&at);
+	status = next_field(&at);
+	if (status == NULL || strlen(status) != 3 || !digits(status, 3, &m->line.outcome))
+		return "address, two names, [time], \"request\", status";
+	if (!read_clf_time(time, &m->line.time_us))
+		return "a time such as [30/Nov/2026:01:02:21 +0000]";
+	if (!is_wanted(m, client))
+		return LEFT_OUT;
+	memcpy(m->line.kind, "http", 5);
+	why = read_request(m, request);
+	return why;
+}
+
+/* ---- json ---- */
+
+static const json_t *
+member(const struct import *m, const json_t *line, enum import_field field)
+{
+	const char *name = m->options->field[field] != NULL ? m->options->field[field] :
+	    fields[field].usual;
+	char part[128];
+	size_t len;
+
+	for (; line != NULL && name[0] != '\0'; name += len + (name[len] == '.')) {
+		len = strcspn(name, ".");
+		snprintf(part, sizeof(part), "%.*s", (int)len, name);
+		line = json_object_get(line, part);
+		if (name[len] == '\0')
+			return line;
+	}
+	return NULL;
+}
+
+static bool
+read_json_time(const json_t *value, int64_t *time_us)
+{
+	const char *text = json_string_value(value);
+
+	if (json_is_integer(value)) {
+		*time_us = json_integer_value(value) <= RECORD_TIME_MAX / 1000000 ?
+		    json_integer_value(value) * 1000000 : -1;
+		return in_range(*time_us);
+	}
+	if (json_is_real(value)) {
+		if (!(json_real_value(value) >= 0 && json_real_value(value) < 253402300799.0))
+			return false;
+		*time_us = (int64_t)(json_real_value(value) * 1e6 + 0.5);
+		return true;
+	}
+	return text != NULL && (read_rfc3339(text, time_us) || read_seconds(text, time_us));
+}
+
+/* A status is a number, or one in a string. */
+static const char *
+read_json_outcome(struct import *m, const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	if (json_is_integer(value) && json_integer_value(value) >= 100 &&
+	    json_integer_value(value) <= 999)
+		m->line.outcome = (int)json_integer_value(value);
+	else if (text != NULL && strlen(text) == 3)
+		return digits(text, 3, &m->line.outcome) ? NULL : "a status of three digits";
+	else if (value != NULL && !json_is_null(value))
+		return "a status from 100 to 999";
+	return NULL;
+}
+
+static const char *
+read_json_members(struct import *m, const json_t *line)
+{
+	const char *client = json_string_value(member(m, line, IMPORT_CLIENT));
+	const char *verb = json_string_value(member(m, line, IMPORT_VERB));
+	const char *path = json_string_value(member(m, line, IMPORT_TARGET));
+	const char *host = json_string_value(member(m, line, IMPORT_HOST));
+	const char *id = json_string_value(member(m, line, IMPORT_ID));
+	const char *why;
+
+	if (!is_wanted(m, client != NULL ? client : ""))
+		return LEFT_OUT;
+	if (!read_json_time(member(m, line, IMPORT_TIME), &m->line.time_us))
+		return "a time: seconds, or as in RFC 3339 (--field time=NAME)";
+	if (verb == NULL || path == NULL || strlen(verb) > ACT_VERB_MAX)
+		return "a verb and a target (--field verb=NAME, target=NAME)";
+	if (id != NULL && (strlen(id) < 1 || strlen(id) > TRUTH_ID_MAX))
+		return "an id of 1 to 128 bytes";
+	memcpy(m->line.kind, "http", 5);
+	memcpy(m->line.verb, verb, strlen(verb) + 1);
+	snprintf(m->line.id, sizeof(m->line.id), "%s", id != NULL ? id : "");
+	why = read_json_outcome(m, member(m, line, IMPORT_OUTCOME));
+	return why != NULL ? why : put_url(m, host, path);
+}
+
+static const char *
+read_json(struct import *m)
+{
+	json_t *line = json_loadb(m->line.text, m->line.len, JSON_REJECT_DUPLICATES, NULL);
+	const char *why = "a JSON object without a member twice";
+
+	if (json_is_object(line))
+		why = read_json_members(m, line);
+	json_decref(line);
+	return why;
+}
+
+/* ---- egress ---- */
+
+static const char *
+read_egress(struct import *m)
+{
+	char *at = m->line.text, *time = next_field(&at), *host = next_field(&at);
+	char *port = next_field(&at), *protocol = next_field(&at);
+	int value, n;
+
+	if (port == NULL || strlen(port) > 5 || !digits(port, strlen(port), &value) ||
+	    next_field(&at) != NULL)
+		return "time, host, port, and a protocol or nothing";
+	if (!read_seconds(time, &m->line.time_us) && !read_rfc3339(time, &m->line.time_us))
+		return "a time: seconds, or as in RFC 3339";
+	if (!is_wanted(m, ""))
+		return "no clients here to choose from (--client)";
+	if (protocol != NULL && !act_kind_valid(protocol))
+		return "a protocol such as tcp";
+	snprintf(m->line.kind, sizeof(m->line.kind), "%s", protocol != NULL ? protocol : "tcp");
+	memcpy(m->line.verb, "*", 2);
+	host = (char *)(uintptr_t)resolve(m, host);
+	n = snprintf(m->line.target, sizeof(m->line.target), strchr(host, ':') != NULL &&
+	    host[0] != '[' ? "[%s]:%s" : "%s:%s", host, port);
+	return n > 0 && (size_t)n < sizeof(m->line.target) ? NULL : "too long a target";
+}
+
+/* ---- lines ---- */
+
+static void
+note_origin(struct import *m)
+{
+	const size_t len = act_origin_len(&m->act);
+
+	for (size_t i = 0; i < m->origins; i++)
+		if (strncmp(m->origin[i], m->act.target, len) == 0 && m->origin[i][len] == '/')
+			return;
+	if (len == 0 || m->origins == ORIGINS_MAX) {
+		m->more_origins = m->more_origins || len > 0;
+		return;
+	}
+	if (asprintf(&m->origin[m->origins], "%.*s/*", (int)len, m->act.target) >= 0)
+		m->origins++;
+}
+
+static void
+note_grain(struct import *m)
+{
+	static const int64_t grains[] = { 1000000, 1000, 1 };
+
+	for (size_t i = 0; i < 3 && m->line.time_us % m->grain_us != 0; i++)
+		if (grains[i] < m->grain_us)
+			m->grain_us = grains[i];
+}
+
+static const char *
+take_line(struct import *m)
+{
+	const struct truth_line line = { &m->act, m->line.time_us, m->line.outcome,
+	    m->line.id[0] != '\0' ? m->line.id : NULL };
+	struct truth_line out = line;
+	static const char *(*const readers[])(struct import *) = { read_combined, read_json,
+	    read_egress };
+	char *buf;
+	const char *why;
+	int n;
+
+	m->line.outcome = 0;
+	m->line.id[0] = '\0';
+	if ((why = readers[m->options->format](m)) != NULL)
+		return why;
+	if (m->line.outcome < 100)
+		m->line.outcome = 0;
+	why = act_set(&m->act, m->line.kind, m->line.verb, m->line.target);
+	if (why != NULL)
+		return why;
+	out.time_us = m->line.time_us;
+	out.outcome = m->line.outcome;
+	out.id = m->line.id[0] != '\0' ? m->line.id : NULL;
+	if ((buf = malloc(TRUTH_LINE_MAX + 2)) == NULL)
+		return "out of memory";
+	n = truth_line_format(&out, buf, TRUTH_LINE_MAX + 2);
+	if (n > 0)
+		fwrite(buf, 1, (size_t)n, m->body);
+	free(buf);
+	note_origin(m);
+	note_grain(m);
+	return n > 0 ? NULL : "too long an action";
+}
+
+static void
+read_lines(struct import *m, FILE *in)
+{
+	struct import_result *r = m->result;
+	uint64_t number = 0;
+	size_t cap = 0;
+	ssize_t n;
+
+	while ((n = getline(&m->line.text, &cap, in)) > 0) {
+		const char *why = "longer than 65535 bytes, or with a NUL in it";
+
+		number++;
+		if (m->line.text[n - 1] == '\n')
+			m->line.text[--n] = '\0';
+		if (n > 0 && m->line.text[n - 1] == '\r')
+			m->line.text[--n] = '\0';
+		m->line.len = (size_t)n;
+		if (n <= TRUTH_LINE_MAX && strlen(m->line.text) == (size_t)n)
+			why = n == 0 ? LEFT_OUT : take_line(m);
+		r->taken += why == NULL;
+		r->left_out += why == LEFT_OUT;
+		if (why == NULL || why == LEFT_OUT)
+			continue;
+		if (r->unread++ == 0) {
+			r->first_unread = number;
+			r->why = why;
+		}
+	}
+}
+
+/* ---- the first line ---- */
+
+static void
+put_sees(const struct import *m, struct json_out *o)
+{
+	json_out_array(o, "sees");
+	json_out_object(o, NULL);
+	json_out_str(o, "kind", m->options->format == IMPORT_EGRESS ? "tcp" : "http");
+	if (m->origins > 0 && !m->more_origins) {
+		json_out_array(o, "targets");
+		for (size_t i = 0; i < m->origins; i++)
+			json_out_str(o, NULL, m->origin[i]);
+		json_out_array_end(o);
+	}
+	json_out_object_end(o);
+	json_out_array_end(o);
+}
+
+static int
+put_first(const struct import *m, FILE *out)
+{
+	const struct import_options *options = m->options;
+	char *buf = malloc(FIRST_MAX);
+	struct json_out o;
+	int n;
+
+	if (buf == NULL)
+		return -1;
+	json_out_begin(&o, buf, FIRST_MAX);
+	json_out_object(&o, NULL);
+	json_out_uint(&o, "v", TRUTH_VERSION);
+	json_out_str(&o, "type", TRUTH_TYPE);
+	json_out_str(&o, "source", options->source);
+	if (options->instance != NULL)
+		json_out_str(&o, "instance", options->instance);
+	put_sees(m, &o);
+	json_out_bool(&o, "exhaustive", options->exhaustive);
+	if (options->from != NULL)
+		json_out_str(&o, "from", options->from);
+	if (options->to != NULL)
+		json_out_str(&o, "to", options->to);
+	json_out_int(&o, "resolution_ms", m->grain_us / 1000);
+	json_out_uint(&o, "left_out", m->result->left_out);
+	json_out_uint(&o, "unread", m->result->unread);
+	json_out_object_end(&o);
+	if ((n = json_out_end(&o)) > 0)
+		fprintf(out, "%s\n", buf);
+	free(buf);
+	return n > 0 ? 0 : -1;
+}
+
+/* What he sees is his base, where one is given, whether or not it was asked. */
+static const char *
+begin(struct import *m)
+{
+	const char *base = m->options->base;
+	const char *why;
+
+	m->grain_us = 1000000;
+	if (base == NULL)
+		return m->options->format == IMPORT_COMBINED ?
+		    "this format names no host: the service's base URL is needed (--base)" : NULL;
+	why = act_set(&m->act, "http", "GET", base);
+	if (why == NULL)
+		note_origin(m);
+	return why;
+}
+
+int
+import_run(FILE *in, const struct import_options *options, FILE *out,
+    struct import_result *result, char *err, size_t err_len)
+{
+	struct import *m = calloc(1, sizeof(*m));
+	char *body = NULL;
+	size_t len = 0;
+	const char *why = "out of memory";
+	int status = -1;
+
+	memset(result, 0, sizeof(*result));
+	if (m == NULL || (m->body = open_memstream(&body, &len)) == NULL)
+		goto out;
+	m->options = options;
+	m->result = result;
+	if ((why = begin(m)) != NULL)
+		goto out;
+	read_lines(m, in);
+	why = "cannot be read or written";
+	if (fclose(m->body) == 0 && !ferror(in) && put_first(m, out) == 0 &&
+	    fwrite(body, 1, len, out) == len && fflush(out) == 0)
+		status = 0;
+	m->body = NULL;
+out:
+	if (status != 0)
+		snprintf(err, err_len, "%s", why);
+	if (m != NULL) {
+		if (m->body != NULL)
+			fclose(m->body);
+		free(m->line.text);
+		while (m->origins > 0)
+			free(m->origin[--m->origins]);
+	}
+	free(body);
+	free(m);
+	return status;
+}

@@ -1,0 +1,56 @@
+/*
+ * Logs that services and networks keep anyway, as ground truth (truth.h):
+ *
+ *   combined  the common and the combined log format (nginx, Apache, ...): requests,
+ *             to one service, whose base URL has to be given
+ *   json      one JSON object a line, members named by the caller: access logs of
+ *             nginx (escape=json), Caddy, and others; audit lines of forges
+ *   egress    "time host port [protocol]": connections that left a machine
+ *
+ * Queries and fragments are dropped: they may hold secrets.  Nothing of a line
+ * that was not understood is repeated anywhere.
+ */
+#ifndef LEDGER_COVERAGE_IMPORT_H
+#define LEDGER_COVERAGE_IMPORT_H
+
+#include <stdio.h>
+
+#include "ledger/coverage/truth.h"
+
+#define IMPORT_LIST_MAX 64
+
+enum import_format { IMPORT_COMBINED, IMPORT_JSON, IMPORT_EGRESS };
+
+/* Members of a JSON line; a '.' leads into an object within. */
+enum import_field {
+	IMPORT_TIME, IMPORT_VERB, IMPORT_TARGET, IMPORT_HOST, IMPORT_OUTCOME, IMPORT_CLIENT,
+	IMPORT_ID, IMPORT_FIELDS
+};
+/* "time", "verb", ...: and what a member is called where nothing is said. */
+const char *import_field_name(enum import_field field);
+const char *import_field_default(enum import_field field);
+
+struct import_options {
+	enum import_format format;
+	const char *source, *instance;	/* instance NULL: none */
+	const char *base;		/* "https://api.example.com"; NULL: none */
+	const char *field[IMPORT_FIELDS];	/* json; NULL: the default */
+	const char *client[IMPORT_LIST_MAX];	/* take these clients' lines only */
+	size_t clients;
+	const char *resolve[IMPORT_LIST_MAX];	/* "192.0.2.1=api.example.com" */
+	size_t resolves;
+	bool exhaustive;
+	const char *from, *to;		/* as in the first line; NULL: not told */
+};
+
+struct import_result {
+	uint64_t taken, left_out, unread;
+	uint64_t first_unread;		/* line */
+	const char *why;		/* static; of the first */
+};
+
+/* 0, or -1 with a message; out is written at the end. */
+int import_run(FILE *in, const struct import_options *options, FILE *out,
+    struct import_result *result, char *err, size_t err_len);
+
+#endif

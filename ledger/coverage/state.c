@@ -1,0 +1,156 @@
+/* What all observers together say, in one statement. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ledger/coverage/reconcile.h"
+
+struct sums {
+	size_t given, bundled;
+	uint64_t recorded, unrecorded, missed, edge, outside_time, outside_scope, in_tunnel;
+	enum verify_verdict given_verdict;
+	const struct coverage_source *first_bad;
+};
+
+static void
+add_up(const struct coverage *c, struct sums *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	sum->given_verdict = VERIFY_COMPLETE;
+	for (size_t i = 0; i < c->sources; i++) {
+		const struct coverage_source *s = &c->source[i];
+
+		sum->given += s->given;
+		sum->bundled += !s->given;
+		sum->recorded += s->recorded;
+		sum->unrecorded += s->unrecorded;
+		sum->missed += s->missed;
+		sum->edge += s->edge;
+		sum->outside_time += s->outside_time;
+		sum->outside_scope += s->outside_scope;
+		sum->in_tunnel += s->in_tunnel;
+		if (s->given)
+			sum->given_verdict = verify_worse(sum->given_verdict, s->verdict);
+		if (sum->first_bad == NULL && s->verdict == VERIFY_NOT_ESTABLISHED &&
+		    (s->given || sum->given == 0))
+			sum->first_bad = s;
+	}
+}
+
+static bool
+has_recorded_claim(const struct coverage *c)
+{
+	for (size_t i = 0; i < c->recorded.claims; i++)
+		if (c->recorded.claim[i].is_record)
+			return true;
+	return false;
+}
+
+static void
+without_truth(const struct coverage *c, struct verify_statement *s)
+{
+	char names[128] = "";
+
+	for (size_t i = 0; i < c->recorded.claims; i++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+		    i > 0 ? ", " : "", c->recorded.claim[i].claim.adapter);
+	if (names[0] == '\0')
+		snprintf(s->text, sizeof(s->text), "no coverage manifest and no independent "
+		    "observer: what was never recorded leaves no trace here");
+	else
+		snprintf(s->text, sizeof(s->text), "%s say%s what they see; no independent "
+		    "observer was asked (--truth): what was never recorded leaves no trace here",
+		    names, c->recorded.claims == 1 ? "s" : "");
+}
+
+/* The first reason why what was given establishes nothing. */
+static void
+say_why_not(const struct coverage *c, const struct coverage_source *s, char *buf, size_t cap)
+{
+	if (s == NULL)
+		snprintf(buf, cap, "an observer could not be reconciled");
+	else if (s->source[0] == '\0' || s->bad > 0)
+		snprintf(buf, cap, "%s cannot be read in full: %.100s", s->file, s->why);
+	else if (s->unread > 0)
+		snprintf(buf, cap, "%" PRIu64 " lines of what %s wrote were not understood",
+		    s->unread, s->source);
+	else if (s->missed > 0)
+		snprintf(buf, cap, "%" PRIu64 " recorded actions that %s should have seen he "
+		    "did not see", s->missed, s->source);
+	else if (s->edge > 0)
+		snprintf(buf, cap, "of %" PRIu64 " actions it cannot be told whether they were "
+		    "within the run", s->edge);
+	else if (s->ours == 0)
+		snprintf(buf, cap, "%s saw nothing that this run has a record of", s->source);
+	else
+		snprintf(buf, cap, "not all records could be read for it (%" PRIu64
+		    " without a clear target)", c->recorded.unclear);
+}
+
+/* What is left out of the count, as ", 3 out of scope, 5 at other times". */
+static void
+say_rest(const struct sums *sum, char *buf, size_t cap)
+{
+	const struct { uint64_t n; const char *what; } all[] = {
+		{ sum->outside_scope, "that no adapter claims to see" },
+		{ sum->in_tunnel, "within recorded tunnels" },
+		{ sum->outside_time, "at other times" },
+	};
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < 3; i++)
+		if (all[i].n > 0 && len < cap)
+			len += (size_t)snprintf(buf + len, cap - len, "%s%" PRIu64 " %s",
+			    len > 0 ? ", " : "; besides ", all[i].n, all[i].what);
+}
+
+static void
+judge_given(const struct coverage *c, const struct sums *sum, struct verify_result *r)
+{
+	struct verify_statement *s = &r->coverage;
+	char rest[128], why[256] = "";
+
+	say_rest(sum, rest, sizeof(rest));
+	if (sum->given > 0 && sum->given_verdict != VERIFY_COMPLETE)
+		say_why_not(c, sum->first_bad, why, sizeof(why));
+	else if (sum->given > 0 && !has_recorded_claim(c))
+		snprintf(why, sizeof(why), "no record says what the adapters see");
+	else if (sum->given > 0 && (r->integrity.verdict != VERIFY_COMPLETE ||
+	    r->completeness.verdict != VERIFY_COMPLETE))
+		snprintf(why, sizeof(why), "the records themselves are not established");
+	else if (sum->given == 0)
+		snprintf(why, sizeof(why), "what the bundle holds of observers agrees (%" PRIu64
+		    " recorded), but nobody vouches for it: bring their own (--truth)",
+		    sum->recorded);
+	if (sum->given == 0 && sum->first_bad != NULL)
+		say_why_not(c, sum->first_bad, why, sizeof(why));
+	s->verdict = why[0] != '\0' ? VERIFY_NOT_ESTABLISHED : VERIFY_COMPLETE;
+	if (why[0] != '\0')
+		snprintf(s->text, sizeof(s->text), "%.190s%s", why, rest);
+	else
+		snprintf(s->text, sizeof(s->text), "each of %" PRIu64 " actions that observers "
+		    "saw within the run has its record, within %" PRId64 ".%" PRId64 " s%s",
+		    sum->recorded, c->window_ms / 1000, c->window_ms % 1000 / 100, rest);
+	if (sum->given > 0)
+		r->verdict = verify_worse(r->verdict, s->verdict);
+}
+
+void
+coverage_state(struct coverage *c, struct verify_result *r)
+{
+	struct verify_statement *s = &r->coverage;
+	struct sums sum;
+
+	add_up(c, &sum);
+	s->verdict = VERIFY_NOT_ESTABLISHED;
+	if (c->sources == 0)
+		without_truth(c, s);
+	else if (sum.unrecorded > 0) {
+		s->verdict = VERIFY_GAP;
+		snprintf(s->text, sizeof(s->text), "%" PRIu64 " actions were seen that no record "
+		    "lets through; %" PRIu64 " were recorded", sum.unrecorded, sum.recorded);
+	} else
+		judge_given(c, &sum, r);
+	c->verdict = s->verdict;
+}
