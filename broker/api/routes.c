@@ -10,6 +10,7 @@ const struct api_route api_routes[] = {
 	{ "GET", "/v1/grants/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_grant_look },
 	{ "DELETE", "/v1/grants/{}", RIGHT_RUN_OR_OPERATOR, BODY_NONE, api_grant_revoke },
 	{ "POST", "/v1/decide", RIGHT_RUN, BODY_JSON, api_decide },
+	{ "POST", "/v1/coverage", RIGHT_RUN, BODY_JSON, api_claim },
 	{ "GET", "/v1/secrets", RIGHT_OPERATOR, BODY_NONE, api_secret_list },
 	{ "PUT", "/v1/secrets/{}", RIGHT_OPERATOR, BODY_SECRET, api_secret_put },
 	{ "POST", "/v1/secrets/{}/rotate", RIGHT_OPERATOR, BODY_SECRET, api_secret_rotate },

@@ -87,6 +87,7 @@ options_read(struct api_call *call, struct gate_run_options *out,
 		{ "budget", JSON_IN_OBJECT, false, 0, 0, &budget },
 		{ "scopes", JSON_IN_ARRAY, false, 0, DELEGATION_SCOPES_MAX, &list },
 		{ "ttl_s", JSON_IN_INT, false, 1, DELEGATION_TTL_MAX_S, &out->ttl_s },
+		{ "direct_loopback", JSON_IN_BOOL, false, 0, 0, &out->direct_loopback },
 	};
 	const struct json_in_field of_agent[] = {
 		{ "name", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->agent_name },
@@ -97,7 +98,7 @@ options_read(struct api_call *call, struct gate_run_options *out,
 	*out = (struct gate_run_options){ .pid = -1, .uid = call->peer.uid,
 	    .limits = { -1, -1, -1, -1 } };
 	*scopes = (struct scopes){ .n = 0 };
-	if (json_in_read(call->json, fields, 7, "", err, sizeof(err)) == -1 ||
+	if (json_in_read(call->json, fields, 8, "", err, sizeof(err)) == -1 ||
 	    (agent != NULL && json_in_read(agent, of_agent, 2, "agent", err,
 	    sizeof(err)) == -1)) {
 		api_refuse(call, 400, "api/member", err, "see openapi.json");
@@ -225,22 +226,42 @@ opened(struct api_call *call, struct run *run, const char *token)
 	return json;
 }
 
+static void
+shut(struct api_call *call, struct run *run, const char *reason)
+{
+	struct gate_run_summary summary;
+	struct gate_problem why;
+
+	(void)gate_run_close(call->api->options.gate, call->lane->port, run,
+	    &(struct gate_closer){ "broker", reason, { -1, -1, 0 } }, &summary, &why);
+}
+
 /* A run with a process ends with it, or is not opened. */
 static bool
 tie(struct api_call *call, struct run *run)
 {
 	struct gate_run_info info;
-	struct gate_run_summary summary;
-	struct gate_problem why;
 
 	run_info(run, &info);
 	if (info.pid <= 0 || api_watch_add(call->api->watch, run, info.pid,
 	    info.start_time) == 0)
 		return true;
-	(void)gate_run_close(call->api->options.gate, call->lane->port, run,
-	    &(struct gate_closer){ "broker", "opener not watched", { -1, -1, 0 } },
-	    &summary, &why);
+	shut(call, run, "opener not watched");
 	api_refuse(call, 503, "api/memory", "out of memory", "try again");
+	return false;
+}
+
+/* Before its token is known, so that they stand before all that it does. */
+static bool
+publish(struct api_call *call, struct run *run, const struct gate_run_options *options)
+{
+	struct gate_problem why;
+
+	if (gate_run_claims(call->api->options.gate, call->lane->port, run, options,
+	    &why) == 0)
+		return true;
+	shut(call, run, "coverage not recorded");
+	api_refuse_problem(call, &why);
 	return false;
 }
 
@@ -261,7 +282,7 @@ api_run_open(struct api_call *call)
 		api_refuse_problem(call, &why);
 		return;
 	}
-	if (tie(call, run))
+	if (publish(call, run, &options) && tie(call, run))
 		api_answer(call, 201, opened(call, run, token));
 	sodium_memzero(token, sizeof(token));
 	run_unref(run);

@@ -154,6 +154,8 @@ who(struct session *session)
 		agent = slash != NULL ? slash + 1 : session->opts->rest[0];
 	}
 	json_object_set_new(body, "agent", json_pack("{s:s}", "name", agent));
+	if (opt_flag(session->opts, "direct-loopback"))
+		json_object_set_new(body, "direct_loopback", json_true());
 	return body;
 }
 

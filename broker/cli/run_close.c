@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COVERAGE "requests through the proxy; not SSH, raw sockets, or clients that ignore proxy variables"
-
 static long long
 number(const json_t *json, const char *name)
 {
@@ -100,6 +98,41 @@ print_tunnels(const struct run_reasons *reasons)
 	fputc('\n', stderr);
 }
 
+/* Kinds or reasons of a list of a manifest, behind those before. */
+static size_t
+print_entries(const json_t *list, const char *member, const char *begin, size_t n)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+		if (client_str(entry, member)[0] != '\0')
+			fprintf(stderr, "%s%s", n++ == 0 ? begin :
+			    strcmp(member, "kind") == 0 ? ", " : "; ",
+			    cli_clean(client_str(entry, member)));
+	return n;
+}
+
+/* As the run's adapters say it themselves, and it is recorded. */
+static void
+print_covered(const struct run_reasons *reasons, bool direct_loopback)
+{
+	const json_t *claim;
+	size_t i, n = 0;
+
+	json_array_foreach(reasons->claims, i, claim)
+		n = print_entries(json_object_get(claim, "sees"), "kind", "  covered: ", n);
+	if (n > 0)
+		fputs("; `countersign coverage` holds it against what others saw\n", stderr);
+	n = 0;
+	json_array_foreach(reasons->claims, i, claim) {
+		n = print_entries(json_object_get(claim, "leaves_out"), "what", "  not seen: ", n);
+		n = print_entries(json_object_get(claim, "cannot_see"), "what", "  not seen: ", n);
+	}
+	if (n > 0)
+		fputs(direct_loopback ? " (--direct-loopback)\n" : "\n", stderr);
+}
+
 static void
 print_text(const struct run_close *close, const json_t *closed,
     const struct run_reasons *reasons, const char *bundle)
@@ -125,8 +158,7 @@ print_text(const struct run_close *close, const json_t *closed,
 		fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
 		    hidden_text(close), why[0] != '\0' ? " (" : "", why,
 		    why[0] != '\0' ? ")" : "");
-	fprintf(stderr, "  covered: " COVERAGE "%s\n",
-	    close->direct_loopback ? "; not loopback (--direct-loopback)" : "");
+	print_covered(reasons, close->direct_loopback);
 	if (close->left_behind > 0)
 		fprintf(stderr, "  %zu process%s of the run still live; what they "
 		    "ask for is refused\n", close->left_behind,

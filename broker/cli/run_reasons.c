@@ -64,6 +64,7 @@ take_line(struct run_reasons *reasons, const char *line, size_t len,
 	if (memmem(line, len, "\"type\":\"refusal\"", 16) == NULL &&
 	    memmem(line, len, "\"kind\":\"connect\"", 16) == NULL &&
 	    memmem(line, len, "\"state\":\"closed\"", 16) == NULL &&
+	    memmem(line, len, "\"type\":\"coverage\"", 17) == NULL &&
 	    memmem(line, len, "\"type\":\"teardown\"", 17) == NULL)
 		return;
 	record = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
@@ -78,6 +79,10 @@ take_line(struct run_reasons *reasons, const char *line, size_t len,
 	} else if (strcmp(client_str(record, "type"), "run") == 0) {
 		json_decref(reasons->closed);
 		reasons->closed = json_incref(body);
+	} else if (strcmp(client_str(record, "type"), "coverage") == 0) {
+		if (reasons->claims == NULL)
+			reasons->claims = json_array();
+		json_array_append(reasons->claims, body);
 	} else if (strcmp(client_str(record, "type"), "refusal") == 0) {
 		count(reasons, body);
 	} else if (strcmp(client_str(record, "type"), "decision") == 0) {
@@ -120,5 +125,6 @@ run_reasons_release(struct run_reasons *reasons)
 {
 	json_decref(reasons->closed);
 	json_decref(reasons->counts);
-	reasons->closed = reasons->counts = NULL;
+	json_decref(reasons->claims);
+	reasons->closed = reasons->counts = reasons->claims = NULL;
 }

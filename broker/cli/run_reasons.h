@@ -22,6 +22,7 @@ struct run_reasons {
 	size_t tunnels;		/* allowed to hosts without a binding */
 	char tunnel_hosts[RUN_TUNNELS_NAMED][256];	/* each once; "" ends them */
 	json_t *closed;	/* body of its closing `run` record, owned; NULL */
+	json_t *claims;	/* bodies of its `coverage` records, an array, owned; NULL */
 	json_t *counts;	/* of its `teardown`, owned; NULL where none was read */
 };
 

@@ -71,6 +71,7 @@ struct gate_run_options {
 	int64_t ttl_s;
 	bool by_run;			/* asked by a process of the parent itself */
 	struct peer peer;		/* who asks, for the record of a refusal */
+	bool direct_loopback;		/* its clients reach loopback past the broker; by_run: ignored */
 };
 
 #define DELEGATION_SCOPES_MAX 32	/* of one run */
@@ -83,6 +84,21 @@ struct gate_run_options {
  * which is a `refusal` of the parent where there is one. */
 struct run *gate_run_open(struct gate *gate, struct ledger_port *port,
     const struct gate_run_options *options, char token[GATE_TOKEN_MAX],
+    struct gate_problem *why);
+
+/*
+ * What the broker's own adapters, the proxy and the API, see of an open run and
+ * what they cannot: a `coverage` record of each (ledger/coverage/claim.h), before
+ * anything else is recorded of it.  0, or -1 with a problem.
+ */
+int gate_run_claims(struct gate *gate, struct ledger_port *port, struct run *run,
+    const struct gate_run_options *options, struct gate_problem *why);
+
+/* The same of another adapter, which publishes a manifest of that form without
+ * parent (json_t); receipt is its record's. */
+struct json_t;
+int gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
+    const struct json_t *manifest, struct ledger_receipt *receipt,
     struct gate_problem *why);
 
 struct gate_run_summary {

@@ -3,7 +3,7 @@ import re
 
 TYPES = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict, "null": type(None)}
 KNOWN = {"type", "properties", "required", "additionalProperties", "items", "enum", "pattern", "minimum", "maximum",
-         "minLength", "maxLength", "format", "description", "$ref", "$schema", "$id", "$defs", "title", "const"}
+         "minLength", "maxLength", "minItems", "maxItems", "format", "description", "$ref", "$schema", "$id", "$defs", "title", "const"}
 
 
 def problems(schema, value, root, where="$"):
@@ -37,6 +37,8 @@ def problems(schema, value, root, where="$"):
         if not schema.get("minimum", value) <= value <= schema.get("maximum", value):
             out.append(f"{where}: is out of range")
     if isinstance(value, list):
+        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 1 << 30):
+            out.append(f"{where}: has a wrong number of elements")
         for i, item in enumerate(value):
             out += problems(schema.get("items", {}), item, root, f"{where}[{i}]")
     if isinstance(value, dict):
