@@ -117,6 +117,8 @@ static const struct cli_command table[] = {
 	  .summary = "Verify a run's evidence, by default the last one's" },
 	{ .name = "scan", .operands = "PATH...", .raw = true, .run_raw = cmd_scan,
 	  .summary = "Look for secrets in files, encoded ones too" },
+	{ .name = "coverage", .sub = cmd_coverage_table,
+	  .summary = "What is seen, held against what others saw" },
 	{ .name = "ledger", .operands = "[COMMAND]", .opts = cmd_ledger_opts,
 	  .run = cmd_ledger, .sub = cmd_ledger_table,
 	  .summary = "Show the last records, and more" },

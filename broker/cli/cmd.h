@@ -58,6 +58,8 @@ extern const struct opt cmd_bundle_opts[];
 extern const char cmd_bundle_details[];
 int cmd_bundle(const struct opts *opts);
 
+extern const struct cli_command cmd_coverage_table[];
+
 int cmd_verify(int argc, char **argv);
 int cmd_scan(int argc, char **argv);
 

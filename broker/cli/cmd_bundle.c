@@ -2,8 +2,11 @@
 #include "cli/cmd.h"
 #include "cli/packs.h"
 #include "cli/run_bundle.h"
+#include "cli/unpacked.h"
 #include "ledger/bundle/bundle.h"
+#include "ledger/coverage/coverage.h"
 #include "ledger/record.h"
+#include "ledger/report/covered.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -14,8 +17,8 @@
 const struct opt cmd_bundle_opts[] = {
 	{ "output", 'o', "FILE", false, "where to; default RUN.tar.zst here" },
 	{ "directory", 0, NULL, false, "a directory instead of one file" },
-	{ "coverage", 0, "DIR", false, "adapters' coverage manifests, to go with it" },
-	{ "truth", 0, "DIR", false, "what independent observers recorded, to go with it" },
+	{ "coverage", 0, "FILE", false, "an adapter's coverage manifest, or a directory of them, to go with it" },
+	{ "truth", 0, "FILE", false, "what an independent observer saw, or a directory, to go with it; reconciled" },
 	{ "ledger", 0, "DIR", false, "a ledger's directory; default this home's" },
 	{ NULL, 0, NULL, false, NULL }
 };
@@ -25,7 +28,9 @@ const char cmd_bundle_details[] =
 "signed checkpoint behind it.  The file is put in place whole or not at all, and\n"
 "never in place of another.  `countersign verify FILE` and `countersign-verify\n"
 "--key KEY FILE` verify it.  The tags with which an auditor can look for the\n"
-"vault's secrets stay apart, in runs/RUN.tags of the home: --tags of verify.";
+"vault's secrets stay apart, in runs/RUN.tags of the home: --tags of verify.\n"
+"With --truth the records are held against it (countersign-coverage(1)): where an\n"
+"action has no record the bundle is written all the same, and the exit status 1.";
 
 /* The last run's id: the name of its evidence. */
 static int
@@ -45,6 +50,36 @@ last_run(char id[RECORD_NAME_MAX + 1])
 		return cli_usage("name the run: %s is none's id", cli_clean(slash));
 	memcpy(id, slash, strlen(slash) + 1);
 	return CLI_OK;
+}
+
+/* What the truth in it says of it.  A bundle that was written stays. */
+static int
+reconcile(const char *out, const char *run)
+{
+	struct verify_result *result = calloc(1, sizeof(*result));
+	struct coverage_options options = { .dir = cli_unpacked(out), .run = run,
+	    .window_ms = COVERAGE_WINDOW_MS };
+	struct coverage *coverage = NULL;
+	char err[CLI_ERR_MAX] = "";
+	int rc = CLI_USAGE;
+
+	if (options.dir == NULL || result == NULL)
+		goto out;
+	if (coverage_judge(&options, result, &coverage, err, sizeof(err)) != 0) {
+		cli_err("%s", cli_clean(err));
+		goto out;
+	}
+	rc = coverage->verdict == VERIFY_GAP ? CLI_REFUSED : CLI_OK;
+	fprintf(stderr, "coverage: %s\n", cli_clean(result->coverage.text));
+	for (unsigned i = 0; i < result->findings; i++)
+		fprintf(stderr, "  %s: line %llu of %s\n", result->finding[i].code,
+		    (unsigned long long)result->finding[i].line,
+		    cli_clean(result->finding[i].file));
+	covered_text(coverage, stderr);
+out:
+	coverage_free(coverage);
+	free(result);
+	return rc;
 }
 
 static int
@@ -75,6 +110,8 @@ write_bundle(const struct opts *opts, const char *run, const char *out)
 		printf("%s\n", out);
 	free(packs);
 	free(kept);
+	if (rc == 0 && options.truth != NULL)
+		return reconcile(out, run);
 	return rc == 0 ? CLI_OK : CLI_USAGE;
 }
 

@@ -5,12 +5,12 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
 	case "$path" in
-	"") words="init secret bind unbind bindings egress run grant policy bundle verify scan ledger witness start status stop credential completion version help --help" ;;
+	"") words="init secret bind unbind bindings egress run grant policy bundle verify scan coverage ledger witness start status stop credential completion version help --help" ;;
 	" init") words="--passphrase-file --origin --help" ;;
 	" secret") words="put rotate revoke list --help" ;;
 	" secret put") words="--from-stdin --from-file --help" ;;
@@ -39,6 +39,10 @@ _countersign()
 	" bundle") words="--output --directory --coverage --truth --ledger --help" ;;
 	" verify") words="--help" ;;
 	" scan") words="--help" ;;
+	" coverage") words="import reconcile show --help" ;;
+	" coverage import") words="--format --source --instance --base --field --client --resolve --exhaustive --from --to --output --help" ;;
+	" coverage reconcile") words="--truth --window --json --help" ;;
+	" coverage show") words="--json --help" ;;
 	" ledger") words="tail query stats export publish rotate-key restart-origin --help --lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
 	" ledger tail") words="--lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
 	" ledger query") words="--run --type --stream --target --decision --since --until --from --limit --count --json --ledger --help" ;;

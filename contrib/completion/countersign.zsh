@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -23,6 +23,7 @@ case "$at" in
 		'bundle:Write a run'\''s evidence into one file'
 		'verify:Verify a run'\''s evidence, by default the last one'\''s'
 		'scan:Look for secrets in files, encoded ones too'
+		'coverage:What is seen, held against what others saw'
 		'ledger:Show the last records, and more'
 		'witness:Be a witness to other people'\''s ledgers'
 		'start:Start the daemon if none runs'
@@ -175,8 +176,8 @@ case "$at" in
 	' bundle') offer=(
 		'--output:where to; default RUN.tar.zst here'
 		'--directory:a directory instead of one file'
-		'--coverage:adapters'\'' coverage manifests, to go with it'
-		'--truth:what independent observers recorded, to go with it'
+		'--coverage:an adapter'\''s coverage manifest, or a directory of them, to go with it'
+		'--truth:what an independent observer saw, or a directory, to go with it; reconciled'
 		'--ledger:a ledger'\''s directory; default this home'\''s'
 		'--help:show this and exit'
 		) ;;
@@ -184,6 +185,36 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' scan') offer=(
+		'--help:show this and exit'
+		) ;;
+	' coverage') offer=(
+		'import:Make ground truth of a log that others keep'
+		'reconcile:Hold what others saw against the records'
+		'show:What a run'\''s adapters say they see, and cannot'
+		'--help:show help'
+		) ;;
+	' coverage import') offer=(
+		'--format:combined, json or egress'
+		'--source:whose log it is'
+		'--instance:which one of several'
+		'--base:the service, for logs that do not name the host'
+		'--field:json\: what a member is called'
+		'--client:that client'\''s lines only'
+		'--resolve:egress\: what an address is called'
+		'--exhaustive:the log misses nothing of what it sees'
+		'--from:from when'
+		'--to:to when'
+		'--output:default standard output'
+		'--help:show this and exit'
+		) ;;
+	' coverage reconcile') offer=(
+		'--truth:what an observer saw'
+		'--window:how far his clock may be from ours'
+		'--json:print JSON'
+		'--help:show this and exit'
+		) ;;
+	' coverage show') offer=(
+		'--json:print JSON'
 		'--help:show this and exit'
 		) ;;
 	' ledger') offer=(

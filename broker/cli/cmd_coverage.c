@@ -1,0 +1,84 @@
+/* countersign coverage: what adapters see, held against what others saw. */
+#include "cli/cmd.h"
+#include "cli/run_bundle.h"
+#include "ledger/coverage/coverage_main.h"
+#include "ledger/record.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A run's evidence by its id; without a name the last one's. */
+static const char *
+evidence(const char *name, int *status)
+{
+	static char path[PATH_MAX];
+	char why[2 * PATH_MAX], below[RECORD_NAME_MAX + 8];
+
+	if (name == NULL) {
+		*status = run_bundle_last(path, sizeof(path), why, sizeof(why));
+		if (*status == CLI_OK)
+			return path;
+		cli_err("%s", cli_clean(why));
+		return NULL;
+	}
+	if (record_name_valid(name, strlen(name)) && strchr(name, '/') == NULL) {
+		snprintf(below, sizeof(below), "runs/%s", name);
+		cli_home_path(below, path, sizeof(path));
+		if (access(path, F_OK) == 0)
+			return path;
+	}
+	cli_err("%s: neither a run's id, nor a bundle or ledger", cli_clean(name));
+	*status = CLI_USAGE;
+	return NULL;
+}
+
+static int
+cmd_coverage(int argc, char **argv)
+{
+	const struct coverage_defaults defaults = { .program = "countersign",
+	    .evidence = evidence };
+
+	return coverage_main(argc, argv, &defaults);
+}
+
+/* coverage_main reads them; these are for the shells' completion. */
+static const struct opt import_opts[] = {
+	{ "format", 0, "FORMAT", false, "combined, json or egress" },
+	{ "source", 0, "NAME", false, "whose log it is" },
+	{ "instance", 0, "NAME", false, "which one of several" },
+	{ "base", 0, "URL", false, "the service, for logs that do not name the host" },
+	{ "field", 0, "WHAT=NAME", false, "json: what a member is called" },
+	{ "client", 0, "ADDRESS", false, "that client's lines only" },
+	{ "resolve", 0, "ADDRESS=HOST", false, "egress: what an address is called" },
+	{ "exhaustive", 0, NULL, false, "the log misses nothing of what it sees" },
+	{ "from", 0, "TIME", false, "from when" },
+	{ "to", 0, "TIME", false, "to when" },
+	{ "output", 'o', "FILE", false, "default standard output" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static const struct opt reconcile_opts[] = {
+	{ "truth", 0, "FILE", false, "what an observer saw" },
+	{ "window", 0, "MS", false, "how far his clock may be from ours" },
+	{ "json", 'j', NULL, false, "print JSON" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static const struct opt show_opts[] = {
+	{ "json", 'j', NULL, false, "print JSON" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+const struct cli_command cmd_coverage_table[] = {
+	{ .name = "import", .operands = "[LOG]", .raw = true, .run_raw = cmd_coverage,
+	  .opts = import_opts,
+	  .summary = "Make ground truth of a log that others keep" },
+	{ .name = "reconcile", .operands = "--truth FILE [RUN|BUNDLE|LEDGER]", .raw = true,
+	  .run_raw = cmd_coverage, .opts = reconcile_opts,
+	  .summary = "Hold what others saw against the records" },
+	{ .name = "show", .operands = "[RUN|BUNDLE|LEDGER]", .raw = true,
+	  .run_raw = cmd_coverage, .opts = show_opts,
+	  .summary = "What a run's adapters say they see, and cannot" },
+	{ .name = NULL }
+};
