@@ -98,8 +98,10 @@ read_body(struct facts *f, const json_t *b)
 	f->redactions = get_number(b, "redactions");
 	if (get_number(b, "count") > 0)
 		f->count = (uint64_t)get_number(b, "count");
-	if (strcmp(f->type, "scan") == 0)
+	if (strcmp(f->type, "scan") == 0) {
 		get_text(b, "verdict", f->event, sizeof(f->event));
+		get_text(b, "why", f->reason, sizeof(f->reason));
+	}
 	if (strcmp(f->type, "secret") == 0) {
 		get_text(b, "name", f->secret, sizeof(f->secret));
 		f->version = get_number(b, "version");
@@ -194,6 +196,18 @@ about_policy(const struct facts *f, char *buf, size_t cap)
 }
 
 static void
+about_scan(const struct facts *f, char *buf, size_t cap)
+{
+	const int64_t found = get_number(f->body, "found"), weak = get_number(f->body, "weak");
+	int n = snprintf(buf, cap, "for secrets, before sealing: %s", f->event);
+
+	if (found > 0 && n > 0 && (size_t)n < cap)
+		n += snprintf(buf + n, cap - (size_t)n, ", %" PRId64 " places", found);
+	if (weak > 0 && n > 0 && (size_t)n < cap)
+		snprintf(buf + n, cap - (size_t)n, "; %" PRId64 " secrets too weak for tags", weak);
+}
+
+static void
 about_lifecycle(const struct facts *f, char *buf, size_t cap)
 {
 	const bool secret = strcmp(f->type, "secret") == 0;
@@ -205,7 +219,7 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 	else if (strcmp(f->type, "teardown") == 0)
 		about_teardown(f, buf, cap);
 	else if (strcmp(f->type, "scan") == 0)
-		snprintf(buf, cap, "for secrets, before sealing: %s", f->event);
+		about_scan(f, buf, cap);
 	else if (strcmp(f->type, "policy") == 0)
 		about_policy(f, buf, cap);
 	else if (f->state[0] != '\0')

@@ -36,7 +36,7 @@ struct facts {
 	char decision[16], rule[128], reason[512], remedy[512], error[256];
 	char verb[64], tool[128], scheme[16], host[256], path[FACTS_TEXT_MAX];
 	char grant[128], secret[128], agent[128], state[64];
-	char event[64];			/* of a secret; a scan's verdict */
+	char event[64];			/* of a secret; a scan's verdict, its why is the reason */
 	char parent[65];		/* hex of a leaf */
 	int64_t port, status, uid, pid;	/* -1: none */
 	int64_t bytes_out, bytes_in, duration_us, redactions, version;	/* -1: none */

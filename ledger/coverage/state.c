@@ -148,8 +148,9 @@ coverage_state(struct coverage *c, struct verify_result *r)
 		without_truth(c, s);
 	else if (sum.unrecorded > 0) {
 		s->verdict = VERIFY_GAP;
-		snprintf(s->text, sizeof(s->text), "%" PRIu64 " actions were seen that no record "
-		    "lets through; %" PRIu64 " were recorded", sum.unrecorded, sum.recorded);
+		snprintf(s->text, sizeof(s->text), "%" PRIu64 " action%s seen that no record "
+		    "lets through; %" PRIu64 " with one", sum.unrecorded,
+		    sum.unrecorded == 1 ? " was" : "s were", sum.recorded);
 	} else
 		judge_given(c, &sum, r);
 	c->verdict = s->verdict;

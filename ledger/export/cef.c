@@ -169,7 +169,8 @@ severity_of(const struct facts *f, int *cef, int *syslog)
 		*cef = 5;
 		*syslog = 4;
 	}
-	if (strcmp(f->type, "drop") == 0) {
+	if (strcmp(f->type, "drop") == 0 ||
+	    (strcmp(f->type, "scan") == 0 && strcmp(f->event, "found") == 0)) {
 		*cef = 8;
 		*syslog = 3;
 	}

@@ -6,7 +6,8 @@
  *   6003 API Activity             grants and secrets
  *   5019 Device Config State Change   the policy
  *   6002 Application Lifecycle    runs and the recorder
- *   2004 Detection Finding        records dropped, missing or unreadable
+ *   2004 Detection Finding        records dropped, missing or unreadable; a scan
+ *                                 that found a secret or could not look everywhere
  *   0    Base Event               all other types
  */
 #include <stdio.h>
@@ -18,6 +19,7 @@
 enum class_uid { BASE = 0, FINDING = 2004, NETWORK = 4001, HTTP = 4002, CONFIG = 5019,
 	LIFECYCLE = 6002, API = 6003 };
 enum { OTHER = 99 };
+#define GAP "telemetry_gap"
 enum { INFORMATIONAL = 1, LOW = 2, MEDIUM = 3, HIGH = 4 };
 enum { SUCCESS = 1, FAILURE = 2 };
 
@@ -122,6 +124,9 @@ kind_of(const struct facts *f)
 
 	if (strcmp(f->type, "drop") == 0)
 		return (struct kind){ FINDING, 1, "Create", HIGH, 0 };
+	if (strcmp(f->type, "scan") == 0 && f->kind == FACTS_FAILED)
+		return (struct kind){ FINDING, 1, "Create", strcmp(f->event, "found") == 0 ?
+		    HIGH : MEDIUM, 0 };
 	if (strcmp(f->type, "policy") == 0)
 		return (struct kind){ CONFIG, 1, "Log", f->kind == FACTS_FAILED ? MEDIUM :
 		    INFORMATIONAL, f->kind == FACTS_FAILED ? FAILURE : SUCCESS };
@@ -308,14 +313,15 @@ put_config(struct json_out *o, const struct ocsf_options *options)
 }
 
 static void
-put_finding(struct json_out *o, const char *uid, const char *title, const char *text)
+put_finding(struct json_out *o, const char *uid, const char *title, const char *text,
+    const char *type)
 {
 	json_out_object(o, "finding_info");
 	json_out_str(o, "uid", uid);
 	json_out_str(o, "title", title);
 	json_out_str(o, "desc", text);
 	json_out_array(o, "types");
-	json_out_str(o, NULL, "telemetry_gap");
+	json_out_str(o, NULL, type);
 	json_out_array_end(o);
 	json_out_object_end(o);
 }
@@ -430,7 +436,21 @@ put_drop(struct json_out *o, const struct export_item *item)
 	snprintf(uid, sizeof(uid), "drop-%llu", (unsigned long long)item->index);
 	snprintf(text, sizeof(text), "%llu records of stream %s were dropped before this one, and "
 	    "the recorder says so", (unsigned long long)item->facts->count, item->facts->stream);
-	put_finding(o, uid, "Records were dropped", text);
+	put_finding(o, uid, "Records were dropped", text, GAP);
+}
+
+/* What the broker looked for before it sealed a run; never where, nor what. */
+static void
+put_scan(struct json_out *o, const struct export_item *item)
+{
+	const bool found = strcmp(item->facts->event, "found") == 0;
+	char uid[64], text[160];
+
+	snprintf(uid, sizeof(uid), "scan-%llu", (unsigned long long)item->index);
+	facts_about(item->facts, text, sizeof(text));
+	put_finding(o, uid, found ? "A secret stands in the records of a run" :
+	    "Not all records of a run could be looked through for secrets", text,
+	    found ? "secret_exposure" : GAP);
 }
 
 static void
@@ -458,7 +478,10 @@ put_of_class(struct json_out *o, const struct export_item *item, const struct ki
 		put_product(o, "app");
 		break;
 	case FINDING:
-		put_drop(o, item);
+		if (strcmp(f->type, "scan") == 0)
+			put_scan(o, item);
+		else
+			put_drop(o, item);
 		break;
 	case BASE:
 		break;
@@ -480,7 +503,7 @@ unreadable(const struct export_item *item, const struct ocsf_options *options, c
 	json_out_int(&o, "time", 0);
 	json_out_str(&o, "message", "a line of the ledger is no record");
 	put_metadata(&o, item, "", options, false);
-	put_finding(&o, uid, "A line of the ledger is no record", item->broken);
+	put_finding(&o, uid, "A line of the ledger is no record", item->broken, GAP);
 	json_out_object(&o, "unmapped");
 	json_out_uint(&o, "index", item->index);
 	json_out_object_end(&o);
@@ -542,7 +565,7 @@ ocsf_gap(const struct export_item *item, const struct ocsf_options *options, cha
 	json_out_int(&o, "time", item->facts->time_us / 1000);
 	json_out_str(&o, "message", text);
 	put_metadata(&o, item, "-gap", options, false);
-	put_finding(&o, uid, "Records are missing", text);
+	put_finding(&o, uid, "Records are missing", text, GAP);
 	json_out_object(&o, "unmapped");
 	json_out_uint(&o, "index", item->index);
 	json_out_uint(&o, "missing", item->missing);

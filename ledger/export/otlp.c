@@ -112,6 +112,15 @@ put_attributes(struct json_out *o, const struct export_item *item)
 		attr_number(o, "countersign.count", (int64_t)f->count);
 }
 
+static int
+severity_of(const struct facts *f)
+{
+	if (strcmp(f->type, "scan") == 0 && strcmp(f->event, "found") == 0)
+		return ERROR;
+	return strcmp(f->type, "drop") == 0 || f->kind == FACTS_REFUSED ||
+	    f->kind == FACTS_FAILED ? WARN : INFO;
+}
+
 int
 otlp_format(const struct export_item *item, char *buf, size_t cap)
 {
@@ -130,8 +139,7 @@ otlp_format(const struct export_item *item, char *buf, size_t cap)
 	dropped = strcmp(f->type, "drop") == 0;
 	facts_about(f, about, sizeof(about));
 	snprintf(body, sizeof(body), "%s%s%s", f->type, about[0] != '\0' ? " " : "", about);
-	begin(&o, f->time_us, dropped || f->kind == FACTS_REFUSED || f->kind == FACTS_FAILED ?
-	    WARN : INFO, body, buf, cap);
+	begin(&o, f->time_us, severity_of(f), body, buf, cap);
 	put_attributes(&o, item);
 	if (dropped)
 		attr_number(&o, "dropped", (int64_t)f->count);

@@ -279,7 +279,7 @@ html_source(const struct coverage_source *s, FILE *out)
 		putc(' ', out);
 		html_str(out, s->instance, 64);
 	}
-	fputs("</bdi><td class=\"w m\"><bdi>", out);
+	fputs("</bdi><td class=\"m\"><bdi>", out);
 	html_str(out, s->file, 80);
 	fprintf(out, "</bdi><td>%s<td class=\"num\">%" PRIu64 "<td class=\"num\">%" PRIu64
 	    "<td class=\"num%s\">%" PRIu64 "<td class=\"num\">%" PRIu64 "<td class=\"num\">%" PRIu64,
@@ -296,7 +296,7 @@ html_sources(const struct coverage *c, FILE *out)
 		return;
 	fputs("<div class=\"card scroll\"><table><thead><tr><th>observer<th>file<th>brought by"
 	    "<th class=\"num\">seen<th class=\"num\">recorded<th class=\"num\">no record"
-	    "<th class=\"num\">not seen<th class=\"num\">elsewhere<th><tbody>", out);
+	    "<th class=\"num\">not seen<th class=\"num\">out of scope<th><tbody>", out);
 	for (size_t i = 0; i < c->sources; i++)
 		html_source(&c->source[i], out);
 	fputs("</table></div>\n", out);
@@ -322,7 +322,7 @@ html_claims(const struct coverage *c, FILE *out)
 {
 	if (c->recorded.claims == 0)
 		return;
-	fputs("<div class=\"card scroll\"><table class=\"cov\"><thead><tr><th>adapter<th>sees<th>cannot see"
+	fputs("<div class=\"card scroll cov\"><table><thead><tr><th>adapter<th>sees<th>cannot see"
 	    "<th>leaves out<tbody>", out);
 	for (size_t i = 0; i < c->recorded.claims; i++) {
 		const struct recorded_claim *r = &c->recorded.claim[i];

@@ -8,6 +8,7 @@
 #include "ledger/report/html.h"
 #include "ledger/report/html_escape.h"
 #include "ledger/report/html_impl.h"
+#include "ledger/report/presealed.h"
 
 #define ROWS_SHOWN 12		/* of a table of hosts or rules */
 #define STREAMS_SHOWN 50
@@ -218,6 +219,8 @@ put_table(const struct html_tally *t, const char *title, FILE *out)
 	fprintf(out, "<div class=\"card scroll\"><table><thead><tr><th>%s<th class=\"num\">allowed"
 	    "<th class=\"num\">refused<tbody>", title);
 	for (i = 0; i < t->count; i++) {
+		if (t->one[i].allowed + t->one[i].refused == 0)
+			continue;	/* all of it was taken back */
 		if (i >= ROWS_SHOWN) {
 			rest += t->one[i].allowed + t->one[i].refused;
 			continue;
@@ -374,6 +377,7 @@ report_html(const struct report *report, FILE *out)
 	html_timeline(d, out);
 	put_findings(d, out);
 	put_secrets(d, out);
+	presealed_html(report, out);
 	put_tables(d, out);
 	put_streams(d, out);
 	covered_html(report->coverage, out);

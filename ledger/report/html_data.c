@@ -43,24 +43,52 @@ html_key_of(const char *hex, uint8_t key[HTML_KEY])
 	return true;
 }
 
-static void
+/* Where it was counted: as in html_link. */
+static uint8_t
 tally(struct html_tally *t, const char *name, bool refused, uint64_t n)
 {
 	unsigned i;
 
 	if (name[0] == '\0')
-		return;
+		return 0;
 	for (i = 0; i < t->count && strcmp(t->one[i].name, name) != 0; i++)
 		;
 	if (i == HTML_TALLY_MAX) {
 		t->others += n;
-		return;
+		return HTML_OTHERS;
 	}
 	if (i == t->count) {
 		memcpy(t->one[i].name, name, strlen(name) + 1);
 		t->count++;
 	}
 	*(refused ? &t->one[i].refused : &t->one[i].allowed) += n;
+	return (uint8_t)(i + 1);
+}
+
+/* One that was counted as allowed was refused after all, or reached nobody. */
+static void
+take_back(struct html_tally *t, uint8_t at)
+{
+	if (at == HTML_OTHERS && t->others > 0)
+		t->others--;
+	else if (at > 0 && at != HTML_OTHERS && t->one[at - 1].allowed > 0)
+		t->one[at - 1].allowed--;
+}
+
+/* Each request once, as in the numbers of the whole: the record that allowed it
+ * may stand anywhere before. */
+static void
+take_back_withdrawn(struct html_data *d)
+{
+	const struct html_link *allowed;
+
+	for (size_t i = 0; i < d->links; i++) {
+		if (!d->link[i].withdrawn ||
+		    (allowed = html_find(d, d->link[i].parent)) == NULL)
+			continue;
+		take_back(&d->hosts, allowed->host);
+		take_back(&d->rules, allowed->rule);
+	}
 }
 
 /* The largest first; those of one size by name, so that pages do not differ. */
@@ -113,10 +141,13 @@ add_link(struct html_data *d, const struct reader_line *line, const struct facts
 	return 0;
 }
 
+/* link is its own, or NULL where there is no room for more. */
 static void
-count(struct html_data *d, const struct facts *f)
+count(struct html_data *d, const struct facts *f, struct html_link *link)
 {
+	const bool refused = f->kind == FACTS_REFUSED;
 	char name[sizeof(d->hosts.one[0].name)];
+	uint8_t host, rule;
 	size_t len;
 
 	if (d->ours++ == 0 || f->time_us < d->begin_us)
@@ -131,13 +162,20 @@ count(struct html_data *d, const struct facts *f)
 	d->grants += strcmp(f->type, "grant") == 0 && f->kind == FACTS_ALLOWED;
 	if (d->agent[0] == '\0' && strcmp(f->type, "run") == 0)
 		memcpy(d->agent, f->agent, sizeof(d->agent));
-	if (f->kind != FACTS_ALLOWED && f->kind != FACTS_REFUSED)
+	if (link != NULL)
+		link->withdrawn = f->ended != FACTS_CARRIED_OUT;
+	/* a grant is no request; its use will be */
+	if ((f->kind != FACTS_ALLOWED && !refused) || strcmp(f->type, "grant") == 0)
 		return;
 	len = facts_cut(f->host, strlen(f->host), sizeof(name) - 1);
 	memcpy(name, f->host, len);
 	name[len] = '\0';
-	tally(&d->hosts, name, f->kind == FACTS_REFUSED, f->count);
-	tally(&d->rules, f->rule, f->kind == FACTS_REFUSED, f->count);
+	host = tally(&d->hosts, name, refused, f->count);
+	rule = tally(&d->rules, f->rule, refused, f->count);
+	if (link != NULL && !refused) {
+		link->host = host;
+		link->rule = rule;
+	}
 }
 
 static int
@@ -145,6 +183,7 @@ first_pass(struct html_data *d, struct reader *reader)
 {
 	struct reader_line line;
 	struct facts f;
+	size_t before;
 	int bad;
 
 	d->first = reader_first(reader);
@@ -156,9 +195,10 @@ first_pass(struct html_data *d, struct reader *reader)
 		facts_read(&f, &line.record);
 		if (strcmp(f.type, "drop") == 0)
 			d->dropped += f.count;
+		before = d->links;
 		bad = add_link(d, &line, &f);
 		if (!bad && html_is_ours(d, &line.record))
-			count(d, &f);
+			count(d, &f, d->links > before ? &d->link[before] : NULL);
 		facts_free(&f);
 		if (bad)
 			return -1;
@@ -223,6 +263,8 @@ html_data_read(const struct report *report)
 	if (!bad && reader_seek(reader, d->first, d->err, sizeof(d->err)) == 0)
 		second_pass(d, reader);
 	reader_close(reader);
+	if (!bad)
+		take_back_withdrawn(d);
 	qsort(d->hosts.one, d->hosts.count, sizeof(d->hosts.one[0]), more_of);
 	qsort(d->rules.one, d->rules.count, sizeof(d->rules.one[0]), more_of);
 	if (bad) {

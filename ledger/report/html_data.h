@@ -12,6 +12,7 @@
 
 #define HTML_BINS 150
 #define HTML_TALLY_MAX 200	/* names that are told apart */
+#define HTML_OTHERS 255
 #define HTML_LINKS_MAX 500000	/* records whose parents can be followed */
 #define HTML_SHOWN_MAX 10000	/* records with all they say; half from either end */
 #define HTML_KEY 16		/* bytes of a leaf that stand for it */
@@ -32,6 +33,10 @@ struct html_link {
 	uint8_t leaf[HTML_KEY], parent[HTML_KEY];
 	uint64_t index;
 	char type[12];
+	/* where it is counted as allowed: place in hosts and rules, from 1; 0: not,
+	 * HTML_OTHERS: among those there was no room for */
+	uint8_t host, rule;
+	bool withdrawn;		/* an outcome: its parent was not carried out */
 };
 
 struct html_bin {

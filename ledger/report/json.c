@@ -2,6 +2,7 @@
 
 #include "ledger/json_out.h"
 #include "ledger/report/covered.h"
+#include "ledger/report/presealed.h"
 #include "ledger/report/report.h"
 #include "ledger/scan/formats.h"
 
@@ -205,6 +206,7 @@ json_all(struct json_out *o, const struct report *report)
 	json_anchors(o, r);
 	json_unvouched(o, r);
 	covered_json(report->coverage, o);
+	presealed_json(report, o);
 	if (report->scan != NULL)
 		json_scan(o, report->scan);
 	json_out_object_end(o);

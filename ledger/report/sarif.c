@@ -26,6 +26,9 @@ static const struct { const char *code, *text; } words[] = {
 	{ "rollback", "A head that was signed before is gone." },
 	{ "unsealed", "Records are not signed yet." },
 	{ "unknown_key", "The checkpoint is not signed by the pinned key." },
+	{ "unrecorded", "An independent observer saw an action that no record lets through." },
+	{ "unobserved", "A recorded action was not seen by an observer who sees all of these." },
+	{ "edge", "It cannot be told whether an action that was seen was within the run." },
 	{ "archive", "The bundle's file is damaged or not in the form of one." },
 	{ "secret", "A secret, or what looks like one, stands in the evidence." },
 };
@@ -168,6 +171,21 @@ put_secret(struct sarif *s, const struct scan_finding *f)
 	json_out_object_end(o);
 }
 
+/* Files of a bundle for which its manifest alone speaks. */
+static void
+put_unvouched(struct sarif *s)
+{
+	const struct verify_result *r = s->report->verify;
+
+	if (r->kind != VERIFY_BUNDLE)
+		return;
+	json_out_array(&s->out, "vouchedForByNobody");
+	for (unsigned i = 0; i < r->unvouched_kept; i++)
+		json_out_str(&s->out, NULL, r->unvouched[i]);
+	json_out_array_end(&s->out);
+	json_out_uint(&s->out, "vouchedForByNobodyCount", r->unvouched_count);
+}
+
 static void
 put_properties(struct sarif *s)
 {
@@ -183,6 +201,7 @@ put_properties(struct sarif *s)
 	json_out_uint(o, "findingCount", s->report->verify->finding_count +
 	    (s->report->scan != NULL ? s->report->scan->finding_count +
 	    s->report->scan->advisory_count : 0));
+	put_unvouched(s);
 	json_out_object_end(o);
 }
 

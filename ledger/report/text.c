@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ledger/report/covered.h"
+#include "ledger/report/presealed.h"
 #include "ledger/report/report.h"
 
 #define STREAMS_SHOWN 20
@@ -174,6 +175,7 @@ report_text(const struct report *report, bool colour, FILE *out)
 	for (i = 0; i < REPORT_STATEMENTS; i++)
 		text_statement(report_statement_name(i), &whole[i], colour, out);
 	covered_text(report->coverage, out);
+	presealed_text(report, out);
 	text_unvouched(r, out);
 	if (r->counted_records > 0)
 		fprintf(out, "  %" PRIu64 " refusals of callers without a run are told by "

@@ -4,9 +4,11 @@
  *
  *   DIR/ledger  DIR/bundle  DIR/bundle.tar.zst  DIR/key
  *
- * Usage: evidence_sample DIR REQUESTS [hostile|drop]...
+ * Usage: evidence_sample DIR REQUESTS [hostile|drop|unclean]...
  *   hostile  names, hosts and paths that want to be markup, commands or worse
  *   drop     a declared drop in the middle of the run
+ *   unclean  a scan record that found a secret and names weak ones; a request that
+ *            was refused after it had been allowed; a coverage record
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,8 +157,46 @@ put_drop(struct maker *m)
 	maker_add(m, "broker", "drop", NULL, body);
 }
 
+/* Allowed by late/allow, refused by late/refuse: it is one request. */
 static void
-put_all(struct maker *m, size_t requests, bool bad, bool drop)
+put_withdrawn(struct maker *m, const char *run)
+{
+	static const char input[] = "\"input\":{\"action\":{\"kind\":\"http\",\"verb\":\"PUT\"},"
+	    "\"target\":{\"scheme\":\"https\",\"host\":\"late.example.com\",\"port\":443,\"path\":\"/x\"}}";
+	char body[1024], hex[65];
+	uint64_t use;
+
+	snprintf(body, sizeof(body), "{\"decision\":\"allow\",\"rule\":\"late/allow\",\"reason\":\"fine\","
+	    "\"kind\":\"http\",\"parent\":\"%s\",%s}", run, input);
+	use = maker_add(m, "broker", "use", RUN, body);
+	sodium_bin2hex(hex, sizeof(hex), m->line[use].leaf, TREE_HASH_LEN);
+	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"ended\":\"refused\",\"bytes_out\":0,"
+	    "\"bytes_in\":0,\"duration_us\":9,\"redactions\":0}", hex);
+	maker_add(m, "broker", "outcome", RUN, body);
+	snprintf(body, sizeof(body), "{\"decision\":\"deny\",\"rule\":\"late/refuse\",\"reason\":\"too much\","
+	    "\"status\":413,\"kind\":\"http\",\"parent\":\"%s\",%s}", run, input);
+	maker_add(m, "broker", "refusal", RUN, body);
+}
+
+static void
+put_unclean(struct maker *m, const char *run)
+{
+	char body[1024];
+
+	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"v\":1,\"kind\":\"countersign-coverage\","
+	    "\"adapter\":\"proxy\",\"version\":\"0.1.0\",\"sees\":[{\"kind\":\"http\",\"what\":\"requests "
+	    "through the proxy\"}],\"cannot_see\":[{\"kind\":\"tcp\",\"what\":\"SSH <b>and</b> raw sockets\"}],"
+	    "\"leaves_out\":[]}", run);
+	maker_add(m, "broker", "coverage", RUN, body);
+	put_withdrawn(m, run);
+	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"verdict\":\"found\",\"found\":2,\"first_index\":3,"
+	    "\"last_index\":9,\"bytes\":4711,\"secrets\":5,\"tagged\":3,\"weak\":2,\"weak_secrets\":["
+	    "{\"name\":\"pin\",\"version\":1},{\"name\":\"<i>door</i>\",\"version\":3}]}", run);
+	maker_add(m, "broker", "scan", RUN, body);
+}
+
+static void
+put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 {
 	char body[512], hex[65];
 	uint64_t run, use, grant;
@@ -189,6 +229,8 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop)
 	}
 	snprintf(body, sizeof(body), "{\"state\":\"closed\",\"parent\":\"%s\"}", hex);
 	maker_add(m, "broker", "run", RUN, body);
+	if (unclean)
+		put_unclean(m, hex);
 	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"first_seq\":3,\"last_seq\":%d,"
 	    "\"first_index\":3,\"last_index\":%d,\"counts\":{\"allowed\":1,\"refused\":0}}", hex,
 	    (int)m->stream[0].seq - 1, (int)m->count - 1);
@@ -225,17 +267,18 @@ main(int argc, char **argv)
 {
 	char path[512], vkey[NOTE_VKEY_MAX + 2];
 	struct maker m;
-	bool bad = false, drop = false;
+	bool bad = false, drop = false, unclean = false;
 	int i;
 
 	if (argc < 3)
-		die("usage: evidence_sample DIR REQUESTS [hostile|drop]...");
+		die("usage: evidence_sample DIR REQUESTS [hostile|drop|unclean]...");
 	for (i = 3; i < argc; i++) {
 		bad = bad || strcmp(argv[i], "hostile") == 0;
 		drop = drop || strcmp(argv[i], "drop") == 0;
+		unclean = unclean || strcmp(argv[i], "unclean") == 0;
 	}
 	maker_init(&m);
-	put_all(&m, strtoul(argv[2], NULL, 10), bad, drop);
+	put_all(&m, strtoul(argv[2], NULL, 10), bad, drop, unclean);
 	snprintf(path, sizeof(path), "%s/ledger", argv[1]);
 	maker_save(&m, path, 65536);
 	put_bundles(argv[1]);
