@@ -175,9 +175,8 @@ gate_run_claims(struct gate *gate, struct ledger_port *port, struct run *run,
 	int result;
 
 	result = gate_append(port, "coverage", run->id, rules->digest, body,
-	    proxy_body(run, rules->bindings, options->direct_loopback && !options->by_run,
-	    body, sizeof(body)),
-	    false, &receipt, why);
+	    proxy_body(run, rules->bindings, options->direct_loopback &&
+	    !options->by_run, body, sizeof(body)), false, &receipt, why);
 	if (result == 0)
 		result = gate_append(port, "coverage", run->id, rules->digest, body,
 		    api_body(run, body, sizeof(body)), false, &receipt, why);
