@@ -286,7 +286,7 @@ set_defaults(struct conf *conf)
 		.checkpoint_ms = 10000,
 		.connect_ms = 10000,
 		.upstream_idle_ms = 300000,
-		.pool = 32,
+		.pool = 128,
 		.head_ms = 30000,
 		.client_idle_ms = 300000,
 		.max_connections = 4096,

@@ -18,7 +18,7 @@
  *               "witnesses": [{"url": "https://witness.example.com", "key": "VKEY"}],
  *               "authorities": [{"name": "example", "url": "http://tsa.example.com", "ca_file": "/….pem"}]},
  *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
- *                "connect_ms": 10000, "idle_ms": 300000, "pool": 32},
+ *                "connect_ms": 10000, "idle_ms": 300000, "pool": 128},
  *   "policy": {"engine": "builtin"|"opa:unix:/…"|"opa:https://host:port", "deadline_ms": 100, "ca_file": "/….pem",
  *              "token_file": "/…",
  *                                   or just the engine as a string
