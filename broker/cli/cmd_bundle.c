@@ -106,8 +106,11 @@ write_bundle(const struct opts *opts, const char *run, const char *out)
 		rc = bundle_write(&options, err, sizeof(err));
 	if (rc != 0)
 		cli_err("%s", cli_clean(err));
-	else
+	else {
+		if (opt_value(opts, "ledger") == NULL)
+			run_bundle_keep_tags(run);
 		printf("%s\n", out);
+	}
 	free(packs);
 	free(kept);
 	if (rc == 0 && options.truth != NULL)

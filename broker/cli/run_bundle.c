@@ -30,17 +30,18 @@ opened_at(const json_t *run)
 	return timegm(&tm) - 2;
 }
 
-/* The tags that the broker wrote for an auditor go beside the bundle, not into
- * it: whoever gets the one need not get the other. */
-static void
-keep_tags(const char *run, const char *bundle)
+void
+run_bundle_keep_tags(const char *run)
 {
 	char from[PATH_MAX], to[PATH_MAX], name[128];
-	int n = snprintf(to, sizeof(to), "%s.tags", bundle);
 
 	snprintf(name, sizeof(name), "run/%.64s.tags", run);
 	cli_home_path(name, from, sizeof(from));
-	if (n > 0 && (size_t)n < sizeof(to) && rename(from, to) != 0 && errno != ENOENT)
+	cli_home_path("runs", to, sizeof(to));
+	(void)mkdir(to, 0700);	/* there may have been no bundle yet */
+	snprintf(name, sizeof(name), "runs/%.64s.tags", run);
+	cli_home_path(name, to, sizeof(to));
+	if (rename(from, to) != 0 && errno != ENOENT)
 		cli_err("the scan tags stay in %s: %s", from, strerror(errno));
 }
 
@@ -72,7 +73,7 @@ run_bundle_write(const json_t *run, bool patience, char *path, size_t cap)
 	if (rc != 0)
 		cli_err("the run's evidence was not written: %s", cli_clean(err));
 	else
-		keep_tags(options.run, path);
+		run_bundle_keep_tags(options.run);
 	free(kept);
 	return rc;
 }

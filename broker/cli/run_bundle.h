@@ -11,6 +11,11 @@
  * in path, or -1 and why is said. */
 int run_bundle_write(const json_t *run, bool patience, char *path, size_t cap);
 
+/* The tags that the broker wrote for an auditor are kept as HOME/runs/<id>.tags:
+ * beside the bundle, not in it, so that whoever gets the one need not get the
+ * other.  Whoever closed the run: the broker's own copy goes after 30 days. */
+void run_bundle_keep_tags(const char *run);
+
 /* Keep the id of a run that has just been opened: what `verify` is about,
  * whether or not evidence comes of it.  0, or -1 with errno. */
 int run_bundle_remember(const json_t *run);

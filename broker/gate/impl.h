@@ -22,6 +22,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #define RUNS_OPEN_MAX 4096
 #define RUNS_CLOSED_KEPT 256	/* so that what they held can still be named */
@@ -229,6 +230,11 @@ void gate_problem_set(struct gate_problem *why, unsigned status, const char *rul
 #define SEAL_SCAN_MAX 8192
 int gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
     char *buf, size_t cap);
+
+/* old_tags.c.  Remove the tags of runs that were closed 30 days before now, which
+ * nobody made a bundle of: they can be made again only with another key, and no
+ * record names those, but a file that is kept for ever helps nobody but a thief. */
+void gate_tags_tidy(const char *dir, time_t now);
 
 /* Append and wait; a failure becomes a 503. */
 int gate_append(struct ledger_port *port, const char *type,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define RECORDS_MAX (256u * 1024 * 1024)	/* bytes looked at before a close */
 #define WEAK_NAMED 64			/* the others are counted only */
@@ -141,6 +142,7 @@ gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
 	scanner_set_secrets_only(seal->scanner);
 	if (!versions_each(gate->vault, take, seal))
 		note(seal, "not every secret could be had from the store");
+	gate_tags_tidy(gate->tags_dir, time(NULL));
 	write_tags(gate, run, seal);
 	if (scanner_scan_records(seal->scanner, gate->ledger_dir, run->receipt.index,
 	    last, RECORDS_MAX, &seal->result, err, sizeof(err)) != 0)
