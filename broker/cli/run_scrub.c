@@ -1,6 +1,7 @@
 /* Which variables hold a real secret. */
 #include "cli/client.h"
 #include "cli/run_env.h"
+#include "cli/run_views.h"
 #include "ledger/scan/formats.h"
 
 #include <stdint.h>
@@ -13,7 +14,7 @@
 #define PARTS_MAX 4096		/* parts of one value that are looked at */
 #define VALUE_MAX 65536		/* bytes of a value that is looked through */
 #define WINDOW_MIN 8		/* a shorter secret stands in many a word */
-#define WORK_MAX (512u << 20)	/* bytes hashed in all: about a second */
+#define WORK_MAX (1u << 30)	/* bytes hashed in all: about a second */
 
 /* TOO_LONG: cannot be told, and so counts as one. */
 enum finding { CLEAN, SECRET, TOO_LONG };
@@ -142,9 +143,9 @@ length_seen(const struct tags *tags, size_t i)
 /* Every window of every secret's length.  Hashing costs a block for the key
  * beside the bytes; beyond the bound nothing is tested, and nothing passes. */
 static enum finding
-windows(struct tags *tags, const char *value)
+windows(struct tags *tags, const char *value, size_t len)
 {
-	size_t i, window, len = strlen(value);
+	size_t i, window;
 	uint64_t work;
 
 	for (i = 0; i < tags->n; i++) {
@@ -172,10 +173,33 @@ holds_secret(const struct tags *tags, const char *value)
 
 /* The parts first, where most secrets are and where those stand that are too
  * short for windows. */
+struct search {
+	struct tags *tags;
+	enum finding finding;
+};
+
+static bool
+search_view(void *arg, const char *text, size_t len)
+{
+	struct search *search = arg;
+
+	search->finding = windows(search->tags, text, len);
+	return search->finding != CLEAN;
+}
+
+/* Then as it stands and in all that it decodes to. */
 static enum finding
 vault_secret(struct tags *tags, const char *value)
 {
-	return holds_secret(tags, value) ? SECRET : windows(tags, value);
+	struct search search = { tags, CLEAN };
+
+	if (holds_secret(tags, value))
+		return SECRET;
+	if (tags->n == 0)
+		return CLEAN;
+	if (run_views(value, strlen(value), search_view, &search) == -1)
+		return TOO_LONG;
+	return search.finding;
 }
 
 /* Names that say it themselves; placeholders are put there afterwards. */
