@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "home.h"
 
+#include "ledger/shown.h"
 #include "ledger/terminal.h"
 
 #include <limits.h>
@@ -44,12 +45,20 @@ cli_clean(const char *text)
 	static char bufs[4][1024];
 	static unsigned next;
 	char *buf = bufs[next++ % 4];
-	size_t i;
+	size_t left = text != NULL ? strlen(text) : 0, n = 0;
+	uint32_t c;
 
-	for (i = 0; text != NULL && text[i] != '\0' && i < sizeof(bufs[0]) - 1; i++)
-		buf[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ?
-		    '?' : text[i];
-	buf[i] = '\0';
+	while (left > 0 && n < sizeof(bufs[0]) - 4) {
+		unsigned len = shown_decode(text, left, &c);
+		bool odd = len == 0 || shown_is_odd(c);
+
+		len += len == 0;
+		memcpy(buf + n, odd ? "?" : text, odd ? 1 : len);
+		n += odd ? 1 : len;
+		text += len;
+		left -= len;
+	}
+	buf[n] = '\0';
 	return buf;
 }
 

@@ -56,8 +56,9 @@ void cli_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and "Try countersign X --help"; returns CLI_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Text from outside, fit for a terminal: control bytes become '?'.  Four
- * buffers are used in turn, so that one printf may have several. */
+/* Text from outside, fit for a terminal: what is no UTF-8 or would not be
+ * seen as what it is becomes '?'.  Four buffers are used in turn, so that one
+ * printf may have several. */
 const char *cli_clean(const char *text);
 
 enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_RED, CLI_YELLOW, CLI_DIM };

@@ -135,6 +135,8 @@ cmd_bundle(const struct opts *opts)
 		return cli_usage("%s: no run's id", cli_clean(opts->rest[0]));
 	if (opts->n_rest == 1)
 		snprintf(run, sizeof(run), "%s", opts->rest[0]);
+	if (out != NULL && strcmp(out, "-") == 0)
+		return cli_usage("--output takes the name of a file: a bundle is put in place whole");
 	if (out == NULL && strchr(run, '/') != NULL)
 		return cli_usage("--output is needed: the run's id is no file name");
 	snprintf(name, sizeof(name), "%s%s", run, opt_flag(opts, "directory") ? "" : ".tar.zst");

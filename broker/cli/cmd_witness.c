@@ -170,6 +170,7 @@ serve_until_told(struct witness *witness, const struct sockaddr_in *address,
 {
 	struct witness_server *server;
 	char host[INET_ADDRSTRLEN] = "";
+	unsigned origins = witness_origins(witness);
 	uint16_t port = 0;
 	sigset_t set;
 	int got = 0;
@@ -182,8 +183,8 @@ serve_until_told(struct witness *witness, const struct sockaddr_in *address,
 	if (server == NULL)
 		return -1;
 	inet_ntop(AF_INET, &address->sin_addr, host, sizeof(host));
-	printf("listening on %s:%u as %s, watching %u logs\n", host, port,
-	    witness_key(witness)->name, witness_origins(witness));
+	printf("listening on %s:%u as %s, watching %u log%s\n", host, port,
+	    witness_key(witness)->name, origins, origins == 1 ? "" : "s");
 	fflush(stdout);
 	while (sigwait(&set, &got) != 0)
 		;

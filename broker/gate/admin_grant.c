@@ -70,7 +70,7 @@ choose_binding(struct wish *wish)
 	if (wish->binding == NULL)
 		return no(wish, 403, "grant/no-binding",
 		    "no such binding covers the target's scheme, host and port",
-		    "see `countersign bind`");
+		    "see `countersign bindings`");
 	wrong = bindings_path_refusal(wish->rules->bindings, wish->binding,
 	    &wish->grant->target);
 	if (wrong != NULL)
@@ -140,7 +140,7 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 		    "no grant was given; see that the policy server runs and answers in time");
 	return no(wish, 403, decision->rule[0] != '\0' ? decision->rule :
 	    "policy/deny", decision->reason,
-	    "see `countersign bind` for what the binding allows");
+	    "see `countersign bindings` for what the binding allows");
 }
 
 /* The policy is asked about each request that the grant stands for (leave to use
@@ -286,7 +286,8 @@ consider(struct wish *wish)
 	wrong = grant_parse(options->action, options->target, &wish->grant);
 	if (wrong != NULL)
 		return no(wish, 400, "grant/bad-target", wrong,
-		    "see POST /v1/grants in openapi.json");
+		    "ask for an action like http:GET or git:push, and an "
+		    "absolute URL");
 	input_target(&wish->input, &wish->grant->target, (struct slice){
 	    wish->grant->target.query, wish->grant->target.query_len });
 	wish->input.action.kind = input_text("credential");

@@ -211,7 +211,7 @@ policy_step(struct passage *p)
 	if (decision->verdict != POLICY_ALLOW)
 		return refuse(p, 403, decision->rule[0] != '\0' ?
 		    decision->rule : "policy/deny", decision->reason,
-		    "see `countersign policy eval --trace`, or `countersign bind` for what a binding allows");
+		    "see `countersign policy eval --trace`, or `countersign bindings` for what a binding allows");
 	if (!delegation_covers(p->run, &p->input))
 		return refuse(p, 403, "delegation/scope",
 		    "the run was opened for less than this",

@@ -442,6 +442,8 @@ target_from_absolute(struct slice uri, char *buf, size_t cap,
 		https = true;
 	else if (uri.n > 7 && strncasecmp(uri.p, "http://", 7) == 0)
 		https = false;
+	else if (uri.n < 3 || memmem(uri.p, uri.n, "://", 3) == NULL)
+		return "no absolute URL, like https://host/path";
 	else
 		return "a scheme other than http and https";
 	rest.p = uri.p + (https ? 8 : 7);

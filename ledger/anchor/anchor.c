@@ -1,15 +1,18 @@
 #include "ledger/anchor/anchor.h"
+#include "ledger/anchor/anchors.h"
 #include "ledger/anchor/cosign.h"
 #include "ledger/anchor/gather.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/hashes.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FUTURE_MAX_S 86400	/* a clock that is further ahead says nothing */
 
@@ -387,6 +390,10 @@ say_short(struct asking *asking)
 		    trust->authorities, vouching(answer, false, 1));
 	append(answer->text, ": whoever holds the log key could have signed "
 	    "another history");
+	if (asking->question->bundle && faccessat(asking->question->dirfd,
+	    ANCHORS_DIR, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		append(answer->text, " (no anchors are in it: `countersign "
+		    "bundle` takes along what the ledger has by now)");
 }
 
 static void

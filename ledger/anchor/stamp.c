@@ -160,6 +160,16 @@ add_authorities(X509_STORE *store, const char *ca_file)
 	return n;
 }
 
+unsigned
+stamp_authorities(const char *ca_file)
+{
+	X509_STORE *store = X509_STORE_new();
+	unsigned n = store != NULL ? add_authorities(store, ca_file) : 0;
+
+	X509_STORE_free(store);
+	return n;
+}
+
 /* Whom the file names is trusted, a root or not, and must have been good at
  * that moment. */
 static X509_STORE *

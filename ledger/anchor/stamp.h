@@ -38,6 +38,9 @@ struct stamp {
 	char serial[64];	/* hex; cut where it is longer */
 };
 
+/* Certificates in the PEM file; 0 also where it cannot be read. */
+unsigned stamp_authorities(const char *ca_file);
+
 /*
  * Is the response (TimeStampResp, or the token alone; DER, nothing behind it)
  * granted, and a time stamp over the digest that leads to an authority in

@@ -1,4 +1,5 @@
 #include "ledger/anchor/trust.h"
+#include "ledger/anchor/stamp.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -205,8 +206,11 @@ read_ca_file(struct reader *reader, const json_t *value,
 	else
 		n = snprintf(out->ca_file, TRUST_PATH_MAX, "%s/%s",
 		    reader->dir, text);
-	return n > 0 && n < TRUST_PATH_MAX ? 0 :
-	    refuse(reader, "authorities.ca_file", "shorter");
+	if (n < 0 || n >= TRUST_PATH_MAX)
+		return refuse(reader, "authorities.ca_file", "shorter");
+	return stamp_authorities(out->ca_file) > 0 ? 0 :
+	    refuse(reader, "authorities.ca_file",
+	    "a file of certificates (PEM) that can be read");
 }
 
 static int

@@ -133,6 +133,9 @@ list_visit(void *context, const char *path, uint64_t size, int regular)
 	struct bundle *b = context;
 	char hex[65];
 
+	if (!manifest_path_clean(path))
+		return bundle_fail(b, "%s: the name is not UTF-8, or holds control "
+		    "characters: a bundle cannot hold it", path);
 	if (!regular || evidence_digest(b->dirfd, path, hex) != 0 ||
 	    manifest_add(&b->manifest, path, size, hex) != 0)
 		return bundle_fail(b, "%s: %s", path, strerror(errno));

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "ledger/json_out.h"
+#include "ledger/utf8.h"
 #include "ledger/bundle/manifest.h"
 
 static int
@@ -24,14 +25,16 @@ hex64(const char *text)
 bool
 manifest_path_clean(const char *path)
 {
-	const char *p = path;
+	const char *p = path, *end = path + strlen(path);
 	size_t n;
 
-	if (strlen(path) >= EVIDENCE_PATH_MAX)
+	if (end - p >= EVIDENCE_PATH_MAX)
 		return false;
-	for (; *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+	for (; p < end; p += n) {
+		n = utf8_char(p, (size_t)(end - p));
+		if (n == 0 || (unsigned char)*p < 0x20 || *p == 0x7f)
 			return false;
+	}
 	for (p = path;; p += n + 1) {
 		n = strcspn(p, "/");
 		if (n == 0 || (n == 1 && p[0] == '.') ||
@@ -125,7 +128,9 @@ manifest_parse(struct manifest *manifest, const char *text, size_t len,
 	memset(manifest, 0, sizeof(*manifest));
 	root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
 	if (root == NULL) {
-		snprintf(err, err_len, "manifest.json: line %d: not JSON", where.line);
+		snprintf(err, err_len, "manifest.json: line %d: %s", where.line,
+		    json_error_code(&where) == json_error_duplicate_key ?
+		    "a name stands twice" : "not JSON");
 		return -1;
 	}
 	result = take_root(manifest, root, err, err_len);

@@ -46,7 +46,7 @@ int manifest_parse(struct manifest *manifest, const char *text, size_t len,
  * memory lacks. */
 char *manifest_format(const struct manifest *manifest, size_t *len);
 
-/* Relative, without empty, "." or ".." parts and control bytes. */
+/* Relative, in UTF-8, without empty, "." or ".." parts and control bytes. */
 bool manifest_path_clean(const char *path);
 
 /* Takes a copy of path.  0, or -1. */

@@ -108,10 +108,11 @@ test_refused(void **state)
 #define BAD(uri, why) { { uri, sizeof(uri) - 1 }, why }
 #define SPELLING "an IPv4 address in another spelling than dotted decimal"
 #define SCHEME "a scheme other than http and https"
+#define RELATIVE "no absolute URL, like https://host/path"
 #define PORT "port is not a number from 1 to 65535"
 #define DOTS "a '.' or '..' segment in the path"
-		BAD("", SCHEME), BAD("ftp://a.example/", SCHEME), BAD("http:/a", SCHEME),
-		BAD("https://", SCHEME), BAD("http://", SCHEME), BAD("//a.example/", SCHEME),
+		BAD("", RELATIVE), BAD("ftp://a.example/", SCHEME), BAD("http:/a", RELATIVE),
+		BAD("https://", SCHEME), BAD("http://", SCHEME), BAD("//a.example/", RELATIVE),
 		BAD("http:///x", "no host"), BAD("http://?x", "no host"), BAD("http://./", "no host"),
 		BAD("http://:80/", "no host"),
 		BAD("http://u:p@a.example/", "userinfo in the target"),
