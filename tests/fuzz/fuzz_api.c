@@ -6,6 +6,7 @@
 #include "fake_vault.h"
 
 #include "api/impl.h"
+#include "fuzz_json.h"
 
 #include <sodium.h>
 

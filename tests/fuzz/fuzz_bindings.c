@@ -1,5 +1,6 @@
 /* The pack's data document, as an operator or a stranger may have written it. */
 #include "gate/binding.h"
+#include "fuzz_json.h"
 
 #include <stdlib.h>
 #include <string.h>

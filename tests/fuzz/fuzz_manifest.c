@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ledger/bundle/manifest.h"
+#include "fuzz_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

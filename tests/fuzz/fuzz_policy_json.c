@@ -7,6 +7,7 @@
 
 #define FUZZ_STEPS 1000000
 #include "fuzz_arena.h"
+#include "fuzz_json.h"
 
 static void
 run(struct arena *arena, const char *text, size_t len)

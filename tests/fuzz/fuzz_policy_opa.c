@@ -7,6 +7,7 @@
 
 #define FUZZ_STEPS 200000
 #include "fuzz_arena.h"
+#include "fuzz_json.h"
 
 static void
 run(struct arena *arena, const char *p, size_t len)

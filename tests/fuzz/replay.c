@@ -24,6 +24,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
+/* A target may bring a mutator that knows its format. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max,
+    unsigned random) __attribute__((weak));
+
 static uint8_t seed[INPUT_MAX], input[INPUT_MAX];
 static size_t input_len;
 static char crash_path[4096];
@@ -113,6 +117,11 @@ mutate(size_t seed_len)
 
 	memcpy(input, seed, seed_len);
 	input_len = seed_len;
+	if (LLVMFuzzerCustomMutator != NULL && below(4) != 0) {
+		input_len = LLVMFuzzerCustomMutator(input, input_len,
+		    sizeof(input), (unsigned)next_random());
+		return;
+	}
 	for (size_t i = 0; i < changes; i++) {
 		size_t kind = below(8);
 
