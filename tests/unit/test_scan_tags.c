@@ -165,6 +165,35 @@ by_the_format(void **state)
 	assert_memory_equal(tag, want, 16);
 }
 
+/* Made by `openssl enc -aes-128-ecb -nopad` and exclusive ors on paper. */
+static void
+vectors(void **state)
+{
+	static const struct {
+		uint8_t key[16];
+		const char *window;
+		uint8_t tag[16];
+	} known[] = {
+		{ { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+		  "abcdefghijklmnopqrstuvwx",
+		  { 0xff, 0x27, 0x49, 0x83, 0xa9, 0x35, 0xfe, 0xb3, 0x92, 0xa9,
+		    0x73, 0x93, 0x41, 0x78, 0x1e, 0xa7 } },
+		{ { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+		    255, 255, 255 },
+		  "0123456789ABCDEFGHIJ+/_-",
+		  { 0x9f, 0x13, 0xe5, 0x9f, 0xc6, 0x4c, 0xec, 0xb2, 0x87, 0xf3,
+		    0x81, 0x97, 0x7f, 0x70, 0x6b, 0x22 } },
+	};
+	uint8_t tag[16];
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		assert_int_equal(scan_tag_make(known[i].key,
+		    (const uint8_t *)known[i].window, tag), 0);
+		assert_memory_equal(tag, known[i].tag, 16);
+	}
+}
+
 static void
 refused(void **state)
 {
@@ -218,6 +247,7 @@ main(void)
 		cmocka_unit_test(hidden),
 		cmocka_unit_test(written_and_read),
 		cmocka_unit_test(by_the_format),
+		cmocka_unit_test(vectors),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(unlinked),
 	};
