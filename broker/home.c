@@ -1,6 +1,7 @@
 #include "home.h"
 
 #include <errno.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,84 @@ home_make(char *err, size_t err_len)
 		return -1;
 	}
 	return 0;
+}
+
+/* --- whose it is ----------------------------------------------------- */
+
+static int
+check_owned(const char *path, const struct stat *st, char *err, size_t err_len)
+{
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		snprintf(err, err_len, "%s belongs to another user: chown it",
+		    path);
+	else if (!S_ISLNK(st->st_mode) && (st->st_mode & 022) != 0)
+		snprintf(err, err_len, "%s may be written by other users (mode "
+		    "%04o): chmod go-w it", path,
+		    (unsigned)(st->st_mode & 07777));
+	else
+		return 0;
+	return -1;
+}
+
+static int
+check_one(const char *path, char *err, size_t err_len)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		return check_owned(path, &st, err, err_len);
+	snprintf(err, err_len, "%s: %s", path, strerror(errno));
+	return -1;
+}
+
+static int
+check_tree(const char *path, char *err, size_t err_len)
+{
+	char *roots[] = { (char *)path, NULL };
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+	    NULL);
+	FTSENT *at;
+	int rc = walk != NULL ? 0 : -1;
+
+	if (walk == NULL)
+		snprintf(err, err_len, "%s: %s", path, strerror(errno));
+	while (rc == 0 && (at = fts_read(walk)) != NULL) {
+		if (at->fts_info == FTS_DP)
+			continue;
+		if (at->fts_info == FTS_DNR || at->fts_info == FTS_ERR ||
+		    at->fts_info == FTS_NS) {
+			snprintf(err, err_len, "%s: %s", at->fts_path,
+			    strerror(at->fts_errno));
+			rc = -1;
+		} else {
+			rc = check_owned(at->fts_path, at->fts_statp, err,
+			    err_len);
+		}
+	}
+	if (walk != NULL)
+		fts_close(walk);
+	return rc;
+}
+
+int
+home_check_owned(const char *path, char *err, size_t err_len)
+{
+	const char *dir = home_dir(err, err_len);
+	char part[PATH_MAX], *slash;
+	size_t len = dir != NULL ? strlen(dir) : 0;
+
+	if (len == 0 || strncmp(path, dir, len) != 0 || path[len] != '/')
+		return 0;
+	if (check_one(dir, err, err_len) != 0)
+		return -1;
+	snprintf(part, sizeof(part), "%s", path);
+	for (slash = part + len; (slash = strchr(slash + 1, '/')) != NULL;
+	    *slash = '/') {
+		*slash = '\0';
+		if (check_one(part, err, err_len) != 0)
+			return -1;
+	}
+	return check_tree(path, err, err_len);
 }
 
 int

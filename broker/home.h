@@ -25,6 +25,12 @@ const char *home_dir(char *err, size_t err_len);
  * somebody else or that others may enter.  0, or -1 with a message. */
 int home_make(char *err, size_t err_len);
 
+/* Nobody but us and root may write path (a file, or a directory with all that is
+ * in it), nor a directory from HOME down to it: what lies there says where
+ * secrets go.  0, also for a path outside HOME; -1 with a message that says what
+ * to do.  Links on the way are followed, those within are not. */
+int home_check_owned(const char *path, char *err, size_t err_len);
+
 /* HOME/name in a buffer of the caller; 0, or -1 where it does not fit. */
 int home_path(const char *name, char *buf, size_t cap);
 

@@ -104,14 +104,27 @@ take_signals(struct daemon *daemon, char *err, size_t err_len)
 static int
 pack_digest(struct daemon *daemon, const char *path, char *err, size_t err_len)
 {
-	struct policy_pack *pack = policy_pack_load(path, err, err_len);
+	struct policy_pack *pack;
 
-	if (pack == NULL)
+	if (home_check_owned(path, err, err_len) != 0 ||
+	    (pack = policy_pack_load(path, err, err_len)) == NULL)
 		return -1;
 	snprintf(daemon->policy, sizeof(daemon->policy), "%s",
 	    policy_pack_digest(pack));
 	policy_pack_unref(pack);
 	return 0;
+}
+
+/* The packs that runs were decided by, and a bundle's that comes into force. */
+static int
+check_packs(char *err, size_t err_len)
+{
+	char packs[PATH_MAX];
+
+	if (path_of("packs", packs, err, err_len) != 0)
+		return -1;
+	return access(packs, F_OK) != 0 ? 0 :
+	    home_check_owned(packs, err, err_len);
 }
 
 static int
@@ -256,6 +269,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	if (take_lock(daemon, err, err_len) != 0 ||
 	    take_signals(daemon, err, err_len) != 0 ||
 	    path_of("pack", pack, err, err_len) != 0 ||
+	    check_packs(err, err_len) != 0 ||
 	    open_discover(daemon, pack, err, err_len) != 0 ||
 	    pack_digest(daemon, pack, err, err_len) != 0 ||
 	    start_anchorer(daemon, err, err_len) != 0)

@@ -1,4 +1,5 @@
 #include "gate/impl.h"
+#include "home.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +38,11 @@ rules_of(struct policy_pack *pack, char *err, size_t err_len)
 struct rules *
 rules_load(const char *path, char *err, size_t err_len)
 {
-	struct policy_pack *pack = policy_pack_load(path, err, err_len);
+	struct policy_pack *pack = NULL;
 	struct rules *rules = NULL;
 
+	if (home_check_owned(path, err, err_len) == 0)
+		pack = policy_pack_load(path, err, err_len);
 	if (pack != NULL)
 		rules = rules_of(pack, err, err_len);
 	policy_pack_unref(pack);
