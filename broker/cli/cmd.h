@@ -62,6 +62,7 @@ extern const struct cli_command cmd_coverage_table[];
 
 int cmd_verify(int argc, char **argv);
 int cmd_scan(int argc, char **argv);
+extern const struct opt cmd_verify_opts[], cmd_scan_opts[];
 
 /* Prints the completion of the table that countersign.c was built with. */
 void cmd_completion_table(const struct cli_command *table);

@@ -195,3 +195,39 @@ cmd_verify(int argc, char **argv)
 	}
 	return verify_main(argc, argv, &defaults);
 }
+
+/* verify_main and scan_main read them; these are for the shells' completion. */
+const struct opt cmd_verify_opts[] = {
+	{ "key", 'k', "KEY", false, "the log's public key" },
+	{ "trust", 0, "FILE", false, "a trust policy instead of a key" },
+	{ "head", 0, "FILE", false, "a checkpoint that was saved before" },
+	{ "save-head", 0, "FILE", false, "save this checkpoint for the next time" },
+	{ "since", 0, "FILE", false, "verify what is new since that checkpoint" },
+	{ "truth", 0, "FILE", true, "what an independent observer saw" },
+	{ "truth-window", 0, "MS", false, "how far his clock may be from ours" },
+	{ "no-scan", 0, NULL, false, "do not look for secrets in the files" },
+	{ "tags", 0, "FILE", false, "look for the secrets of this file of tags" },
+	{ "json", 'j', NULL, false, "one JSON object instead of text" },
+	{ "html", 0, "FILE", false, "also write a page to be read in a browser" },
+	{ "sarif", 0, "FILE", false, "also write the findings as SARIF" },
+	{ "no-progress", 0, NULL, false, "no bar on standard error" },
+	{ "threads", 0, "N", false, "threads to hash with" },
+	{ "color", 0, "WHEN", false, "always, never, auto" },
+	{ "version", 'V', NULL, false, "print the version" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+const struct opt cmd_scan_opts[] = {
+	{ "tags", 't', "FILE", false, "look for the secrets of this file of tags" },
+	{ "tags-commitment", 0, "TEXT", false, "what the ledger's record says of them" },
+	{ "no-vault", 0, NULL, false, "do not look for the vault's secrets" },
+	{ "baseline", 'b', "FILE", false, "do not count what this baseline holds" },
+	{ "write-baseline", 0, "FILE", false, "accept all that is found now" },
+	{ "advisory", 'a', NULL, false, "show low confidence, too" },
+	{ "json", 'j', NULL, false, "one JSON object instead of text" },
+	{ "sarif", 0, NULL, false, "SARIF instead of text" },
+	{ "quiet", 'q', NULL, false, "no progress bar" },
+	{ "color", 0, "WHEN", false, "always, never, auto" },
+	{ "version", 'V', NULL, false, "print the version" },
+	{ NULL, 0, NULL, false, NULL }
+};

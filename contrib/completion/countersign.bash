@@ -37,8 +37,8 @@ _countersign()
 	" policy compare") words="--help" ;;
 	" policy reload") words="--help" ;;
 	" bundle") words="--output --directory --coverage --truth --ledger --help" ;;
-	" verify") words="--help" ;;
-	" scan") words="--help" ;;
+	" verify") words="--key --trust --head --save-head --since --truth --truth-window --no-scan --tags --json --html --sarif --no-progress --threads --color --version --help" ;;
+	" scan") words="--tags --tags-commitment --no-vault --baseline --write-baseline --advisory --json --sarif --quiet --color --version --help" ;;
 	" coverage") words="import reconcile show --help" ;;
 	" coverage import") words="--format --source --instance --base --field --client --resolve --exhaustive --from --to --output --help" ;;
 	" coverage reconcile") words="--truth --window --json --help" ;;

@@ -182,9 +182,36 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' verify') offer=(
+		'--key:the log'\''s public key'
+		'--trust:a trust policy instead of a key'
+		'--head:a checkpoint that was saved before'
+		'--save-head:save this checkpoint for the next time'
+		'--since:verify what is new since that checkpoint'
+		'--truth:what an independent observer saw'
+		'--truth-window:how far his clock may be from ours'
+		'--no-scan:do not look for secrets in the files'
+		'--tags:look for the secrets of this file of tags'
+		'--json:one JSON object instead of text'
+		'--html:also write a page to be read in a browser'
+		'--sarif:also write the findings as SARIF'
+		'--no-progress:no bar on standard error'
+		'--threads:threads to hash with'
+		'--color:always, never, auto'
+		'--version:print the version'
 		'--help:show this and exit'
 		) ;;
 	' scan') offer=(
+		'--tags:look for the secrets of this file of tags'
+		'--tags-commitment:what the ledger'\''s record says of them'
+		'--no-vault:do not look for the vault'\''s secrets'
+		'--baseline:do not count what this baseline holds'
+		'--write-baseline:accept all that is found now'
+		'--advisory:show low confidence, too'
+		'--json:one JSON object instead of text'
+		'--sarif:SARIF instead of text'
+		'--quiet:no progress bar'
+		'--color:always, never, auto'
+		'--version:print the version'
 		'--help:show this and exit'
 		) ;;
 	' coverage') offer=(
