@@ -260,16 +260,13 @@ on_ready(struct source *source, uint32_t events)
 		tell(upstream);
 }
 
-/* Between two requests buffers are kept, in TLS as well, where making them anew
- * for each record costs more than its cipher; but not for long. */
+/* Between two requests buffers are kept, but not for long. */
 static void
 quieten(struct upstream *upstream)
 {
 	upstream->quiet = true;
 	buf_free(&upstream->in);
 	buf_free(&upstream->out);
-	if (upstream->stream.ssl != NULL)
-		SSL_free_buffers(upstream->stream.ssl);
 	worker_limit(upstream->worker, &upstream->timer, TIME_POOL);
 }
 
