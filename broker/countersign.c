@@ -2,6 +2,7 @@
 #include "adapters/credential/git.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cli/data.h"
 #include "cli/unpacked.h"
 #include "policy/policy.h"
 
@@ -155,6 +156,7 @@ main(int argc, char **argv)
 	}
 	top = table;
 	cmd_completion_table(table);
+	policy_command_reader(data_readable);
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		argv[1] = version_word;
 	rc = cli_dispatch(table, argc, argv);

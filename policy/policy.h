@@ -160,4 +160,13 @@ int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
  */
 int policy_command(int argc, char **argv);
 
+/*
+ * For `check`: whoever else reads a pack's data document has a word, too (the
+ * broker, which keeps bindings, egress and limits by rules of its own).
+ * Returns 0, or -1 with what is wrong.  Set before policy_command, once.
+ */
+typedef int policy_data_reader(const char *data, size_t len, char *err,
+    size_t err_len);
+void policy_command_reader(policy_data_reader *reader);
+
 #endif

@@ -30,20 +30,69 @@ number_ok(const char *text, unsigned long max)
 	return *end == '\0' && n <= max;
 }
 
+/* Clears what lies behind the first bits; was there any? */
 static bool
-cidr_ok(const char *text)
+clear_host_part(unsigned char *address, size_t len, unsigned long bits)
 {
+	bool any = false;
+	size_t i;
+
+	for (i = bits / 8; i < len; i++) {
+		unsigned char keep = i == bits / 8 ?
+		    (unsigned char)(0xff00 >> bits % 8) : 0;
+
+		any |= (address[i] & ~keep) != 0;
+		address[i] &= keep;
+	}
+	return any;
+}
+
+/* NULL, or what is wrong with it.  An address within the range is a slip:
+ * 10.1.2.3/8 opens sixteen million where one was meant. */
+static const char *
+cidr_wrong(const char *text)
+{
+	static char said[160];
 	const char *slash = strchr(text, '/');
 	unsigned char address[16];
 	char host[64];
+	int family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
 
 	if (slash == NULL || (size_t)(slash - text) >= sizeof(host))
-		return false;
+		return "no address range, such as 10.0.0.0/8";
 	memcpy(host, text, (size_t)(slash - text));
 	host[slash - text] = '\0';
-	if (inet_pton(AF_INET, host, address) == 1)
-		return number_ok(slash + 1, 32);
-	return inet_pton(AF_INET6, host, address) == 1 && number_ok(slash + 1, 128);
+	if (inet_pton(family, host, address) != 1 ||
+	    !number_ok(slash + 1, family == AF_INET ? 32 : 128))
+		return "no address range, such as 10.0.0.0/8";
+	if (!clear_host_part(address, family == AF_INET ? 4 : 16,
+	    strtoul(slash + 1, NULL, 10)))
+		return NULL;
+	inet_ntop(family, address, host, sizeof(host));
+	snprintf(said, sizeof(said), "an address within a range: say %s%s for all of it, or /%u for the one",
+	    host, slash, family == AF_INET ? 32 : 128);
+	return said;
+}
+
+/* [ADDRESS][:PORT], as the broker spells addresses. */
+static bool
+address_rule(const char *text, char *buf, size_t cap)
+{
+	const char *close = strchr(text, ']');
+	char inside[INET6_ADDRSTRLEN];
+	unsigned char address[16];
+	int n;
+
+	if (close == NULL || (size_t)(close - text) > sizeof(inside) ||
+	    (close[1] != '\0' && (close[1] != ':' || !number_ok(close + 2, 65535))))
+		return false;
+	memcpy(inside, text + 1, (size_t)(close - text - 1));
+	inside[close - text - 1] = '\0';
+	if (inet_pton(AF_INET6, inside, address) != 1)
+		return false;
+	inet_ntop(AF_INET6, address, inside, sizeof(inside));
+	n = snprintf(buf, cap, "[%s]%s", inside, close[1] != '\0' ? close + 1 : ":443");
+	return n > 0 && (size_t)n < cap;
 }
 
 /* NAME[:PORT], "*." in front for all below; lower-cased into buf.  A host
@@ -55,6 +104,8 @@ host_rule(const char *text, char *buf, size_t cap)
 	size_t len;
 	int n;
 
+	if (text[0] == '[')
+		return address_rule(text, buf, cap);
 	if (colon != NULL && !number_ok(colon + 1, 65535))
 		return false;
 	n = snprintf(buf, cap, "%s%s", text, colon == NULL ? ":443" : "");
@@ -110,7 +161,7 @@ change_all(const struct opts *opts, json_t *egress, bool allow, bool *missing)
 {
 	json_t *hosts = data_array(egress, "allow");
 	json_t *ranges = data_array(egress, "private");
-	const char *cidr;
+	const char *cidr, *wrong;
 	char rule[300];
 	size_t cursor = 0;
 	int i;
@@ -123,9 +174,9 @@ change_all(const struct opts *opts, json_t *egress, bool allow, bool *missing)
 			return cli_usage("egress.allow is no list");
 	}
 	while ((cidr = opt_next(opts, "private", &cursor)) != NULL) {
-		if (!cidr_ok(cidr))
-			return cli_usage("--private %s is no address range",
-			    cli_clean(cidr));
+		if ((wrong = cidr_wrong(cidr)) != NULL)
+			return cli_usage("--private %s is %s",
+			    cli_clean(cidr), wrong);
 		if (ranges == NULL || change(ranges, cidr, allow, missing) != 0)
 			return cli_usage("egress.private is no list");
 	}

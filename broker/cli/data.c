@@ -89,20 +89,28 @@ data_close(struct data *data)
 	free(data);
 }
 
+/* The same parser that the broker uses, so that what is written is read. */
+int
+data_readable(const char *text, size_t len, char *err, size_t err_len)
+{
+	struct bindings *bindings = bindings_parse(text, len, err, err_len);
+
+	if (bindings == NULL)
+		return -1;
+	bindings_free(bindings);
+	return 0;
+}
+
 int
 data_check(struct data *data, char *err, size_t err_len)
 {
-	struct bindings *bindings;
 	char why[CLI_ERR_MAX] = "";
 
-	bindings = bindings_parse((const char *)data->old, data->old_len, why,
-	    sizeof(why));
-	if (bindings == NULL) {
-		snprintf(err, err_len, "%s: %s", data->path, cli_clean(why));
-		return -1;
-	}
-	bindings_free(bindings);
-	return 0;
+	if (data_readable((const char *)data->old, data->old_len, why,
+	    sizeof(why)) == 0)
+		return 0;
+	snprintf(err, err_len, "%s: %s", data->path, cli_clean(why));
+	return -1;
 }
 
 json_t *
@@ -136,17 +144,13 @@ data_array(json_t *parent, const char *name)
 	return member(parent, name, json_array(), JSON_ARRAY);
 }
 
-/* The same parser that the broker uses, so that what is written is read. */
 static int
 check(const char *text, size_t len)
 {
 	char err[CLI_ERR_MAX] = "";
-	struct bindings *bindings = bindings_parse(text, len, err, sizeof(err));
 
-	if (bindings != NULL) {
-		bindings_free(bindings);
+	if (data_readable(text, len, err, sizeof(err)) == 0)
 		return 0;
-	}
 	cli_err("%s; nothing was changed", cli_clean(err));
 	return -1;
 }

@@ -17,6 +17,9 @@ void data_close(struct data *data);	/* NULL-safe */
 /* What the broker would read: 0, or -1 where a part of it is no good. */
 int data_check(struct data *data, char *err, size_t err_len);
 
+/* A data document as the broker reads it: 0, or -1 and what is wrong. */
+int data_readable(const char *text, size_t len, char *err, size_t err_len);
+
 json_t *data_root(struct data *data);
 /* data[name], made where it is not there; NULL where it is of another type. */
 json_t *data_object(json_t *parent, const char *name);

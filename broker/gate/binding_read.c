@@ -116,7 +116,7 @@ field_reserved(const char *name)
 {
 	static const char *const reserved[] = { "host", "connection",
 	    "content-length", "transfer-encoding", "te", "trailer", "upgrade",
-	    "expect", "proxy-authorization", "proxy-connection", "keep-alive",
+	    "expect", "accept-encoding", "proxy-authorization", "proxy-connection", "keep-alive",
 	    "x-countersign-run" };
 
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
@@ -220,6 +220,23 @@ binding_lists(struct binding *out, json_t *hosts, json_t *env,
 	    &out->n_env, err, err_len);
 }
 
+/* Paths come here without . and .. segments, and *** is no pattern. */
+static bool
+never_matches(const char *path)
+{
+	size_t n;
+
+	if (strstr(path, "***") != NULL)
+		return true;
+	for (; *path == '/'; path += 1 + n) {
+		n = strcspn(path + 1, "/");
+		if ((n == 1 && path[1] == '.') ||
+		    (n == 2 && path[1] == '.' && path[2] == '.'))
+			return true;
+	}
+	return false;
+}
+
 /* The policy reads `allow`; here only its form is checked, so that a slip of
  * the pen is found when the pack is loaded. */
 static int
@@ -236,6 +253,9 @@ allow_check(json_t *allow, bool escaped_slash, const char *where, char *err,
 		if (space == NULL || space == text || space[1] != '/')
 			return binding_fail(err, err_len, where,
 			    "allow must be entries like \"GET /repos/**\"");
+		if (strncmp(text, "CONNECT ", 8) == 0 || never_matches(space + 1))
+			return binding_fail(err, err_len, where,
+			    "an entry of allow can match nothing: CONNECT, a . or .. segment, or *** in it");
 		if (strstr(space, "%2f") != NULL)
 			return binding_fail(err, err_len, where,
 			    "an escaped slash in allow is written %2F");

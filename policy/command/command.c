@@ -134,7 +134,9 @@ command_pack(const struct command_args *args, const char *path)
 		return NULL;
 	pack = policy_pack_load_signed(path, key, len, err, sizeof(err));
 	free(key);
-	if (pack == NULL)
+	if (pack == NULL && strncmp(err, path, strlen(path)) == 0)
+		command_fail("%s", err);
+	else if (pack == NULL)
 		command_fail("%s: %s", path, err);
 	return pack;
 }
@@ -175,6 +177,26 @@ take_option(struct command_args *out, int argc, char **argv, int *i)
 	else
 		return false;
 	return true;
+}
+
+static policy_data_reader *data_reader;
+
+void
+policy_command_reader(policy_data_reader *reader)
+{
+	data_reader = reader;
+}
+
+int
+command_data_read(const struct policy_pack *pack)
+{
+	char err[512] = "";
+
+	if (data_reader == NULL || pack->data_text == NULL ||
+	    data_reader(pack->data_text, pack->data_len, err, sizeof(err)) == 0)
+		return 0;
+	printf("refused by the broker: %s\n", err);
+	return -1;
 }
 
 int

@@ -43,6 +43,9 @@ bool command_is_text(const struct value *v, const char *text);
 /* With args->key, only a signed one.  NULL after a message. */
 struct policy_pack *command_pack(const struct command_args *args,
     const char *path);
+/* What policy_command_reader's reader says of the data: 0, or -1 after a
+ * message on stdout. */
+int command_data_read(const struct policy_pack *pack);
 /* A whole file ("-": standard input), terminated; NULL after a message. */
 char *command_read(const char *path, size_t *len);
 /*

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "policy/builtin.h"
 #include "policy/command/command.h"
@@ -95,7 +96,8 @@ command_check(const struct command_args *args)
 	uint32_t i, k;
 
 	if (pack == NULL)
-		return COMMAND_NO;
+		return access(args->operand[0], R_OK) != 0 ? COMMAND_FAILED :
+		    COMMAND_NO;
 	describe(pack);
 	for (i = 0; i < pack->plan->n_funcs; i++) {
 		w.func = &pack->plan->funcs[i];
@@ -103,6 +105,8 @@ command_check(const struct command_args *args)
 			walk(&w, &w.func->blocks[k], false);
 	}
 	bad = command_data_check(pack->data);
+	if (command_data_read(pack) != 0)
+		bad++;
 	if (pack->entry == NULL) {
 		printf("warning: no entry point " PACK_ENTRY ": everything is "
 		    "denied\n");
