@@ -446,9 +446,9 @@ call_decode_verify(struct eval *eval, const struct value *const *args)
 	const char *why = "";
 	int held;
 
-	if (!builtin_want(eval, args, 0, VALUE_STRING) ||
-	    !builtin_want(eval, args, 1, VALUE_OBJECT) ||
-	    !constraints_of(eval, args[1], &c))
+	if (!builtin_want(eval, args, 1, VALUE_OBJECT) ||
+	    !constraints_of(eval, args[1], &c) ||
+	    !builtin_want(eval, args, 0, VALUE_STRING))
 		return NULL;
 	if (c.cert != NULL && (keys = jws_keys_load(eval->arena,
 	    c.cert->str.p, c.cert->str.n, false, &why)) == NULL)

@@ -151,36 +151,63 @@ call_concat(struct eval *eval, const struct value *const *args)
 	return buf_value(&out);
 }
 
+/* What Go makes of a string by way of its runes: U+FFFD for what is none. */
+static const struct value *
+through_runes(struct eval *eval, const char *p, size_t n)
+{
+	struct buf out = { .arena = eval->arena };
+	size_t i, used;
+
+	if (utf8_valid_prefix(p, n) == n)
+		return value_string(eval->arena, p, n);
+	arena_step(eval->arena, n / 16);
+	for (i = 0; i < n; i += used)
+		buf_rune(&out, utf8_decode(p + i, n - i, &used));
+	return buf_value(&out);
+}
+
+/* Both texts by their runes. */
+static bool
+search_operands(struct eval *eval, const struct value *const *args,
+    const struct value **text, const struct value **search)
+{
+	if (!want_text(eval, args, 2))
+		return false;
+	*text = through_runes(eval, args[0]->str.p, args[0]->str.n);
+	*search = through_runes(eval, args[1]->str.p, args[1]->str.n);
+	if (args[1]->str.n > 0)
+		return true;
+	eval_error(eval, "empty search character");
+	return false;
+}
+
 static const struct value *
 call_indexof(struct eval *eval, const struct value *const *args)
 {
+	const struct value *text, *search;
 	const char *at;
 
-	if (!want_text(eval, args, 2))
+	if (!search_operands(eval, args, &text, &search))
 		return NULL;
-	if (args[1]->str.n == 0)
-		return eval_error(eval, "empty search character");
-	at = locate(args[0]->str.p, args[0]->str.n, args[1]);
+	at = locate(text->str.p, text->str.n, search);
 	return value_int(eval->arena, at == NULL ? -1 :
-	    (int64_t)utf8_count(args[0]->str.p,
-	    (size_t)(at - args[0]->str.p)));
+	    (int64_t)utf8_count(text->str.p, (size_t)(at - text->str.p)));
 }
 
 static const struct value *
 call_indexof_n(struct eval *eval, const struct value *const *args)
 {
+	const struct value *text, *search;
 	struct value *out;
 	const char *p, *end, *at;
 	int64_t index = 0;
 
-	if (!want_text(eval, args, 2))
+	if (!search_operands(eval, args, &text, &search))
 		return NULL;
-	if (args[1]->str.n == 0)
-		return eval_error(eval, "empty search character");
 	out = value_array(eval->arena, 0);
-	p = args[0]->str.p;
-	end = p + args[0]->str.n;
-	while ((at = locate(p, (size_t)(end - p), args[1])) != NULL) {
+	p = text->str.p;
+	end = p + text->str.n;
+	while ((at = locate(p, (size_t)(end - p), search)) != NULL) {
 		index += (int64_t)utf8_count(p, (size_t)(at - p));
 		value_append(eval->arena, out,
 		    value_int(eval->arena, index++));
@@ -206,21 +233,6 @@ call_count(struct eval *eval, const struct value *const *args)
 	for (; (at = locate(p, (size_t)(end - p), args[1])) != NULL; n++)
 		p = at + args[1]->str.n;
 	return value_int(eval->arena, n);
-}
-
-/* What Go makes of a string by way of its runes: U+FFFD for what is none. */
-static const struct value *
-through_runes(struct eval *eval, const char *p, size_t n)
-{
-	struct buf out = { .arena = eval->arena };
-	size_t i, used;
-
-	if (utf8_valid_prefix(p, n) == n)
-		return value_string(eval->arena, p, n);
-	arena_step(eval->arena, n / 16);
-	for (i = 0; i < n; i += used)
-		buf_rune(&out, utf8_decode(p + i, n - i, &used));
-	return buf_value(&out);
 }
 
 static const struct value *

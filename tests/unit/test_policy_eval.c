@@ -75,6 +75,8 @@ called(const char *call)
 
 /* Pairs of a call and its result, as OPA 1.9 gives it. */
 static const char *const cases[][2] = {
+	{ "[\"indexof\", \"\\xed\\xa0\\x80\", \"\\xff\"]", "0" },
+	{ "[\"indexof_n\", \"a\\xff\\xffb\", \"\\xc0\"]", "[1, 2]" },
 	{ "[\"semver.is_valid\", \"1.0.0-a..b\"]", "false" },
 	{ "[\"semver.is_valid\", \"1.0.0-a.\"]", "false" },
 	{ "[\"semver.is_valid\", \"1.0.0-+\"]", "true" },
