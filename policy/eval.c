@@ -576,6 +576,8 @@ run_simple(struct eval *eval, struct frame *frame,
 static int
 run_stmt(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 {
+	if (stmt->kind < PLAN_SIMPLE)
+		return run_simple(eval, frame, stmt) ? DONE : LEFT;
 	switch ((enum plan_kind)stmt->kind) {
 	case PLAN_BLOCK:
 		return run_blocks(eval, frame, stmt);
@@ -593,7 +595,7 @@ run_stmt(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 		frame->result = frame->locals[stmt->a.local];
 		return RETURNED;
 	default:
-		return run_simple(eval, frame, stmt) ? DONE : LEFT;
+		return DONE;	/* there are no others */
 	}
 }
 

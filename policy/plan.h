@@ -17,16 +17,19 @@
 
 struct builtin;
 
+/* First those that only look at values and set locals, then those that lead
+ * somewhere else: the evaluator tells them apart at every statement. */
 enum plan_kind {
 	PLAN_ARRAY_APPEND, PLAN_ASSIGN_INT, PLAN_ASSIGN_VAR_ONCE,
-	PLAN_ASSIGN_VAR, PLAN_BLOCK, PLAN_BREAK, PLAN_CALL_DYNAMIC, PLAN_CALL,
-	PLAN_DOT, PLAN_EQUAL, PLAN_IS_ARRAY, PLAN_IS_DEFINED, PLAN_IS_OBJECT,
-	PLAN_IS_SET, PLAN_IS_UNDEFINED, PLAN_LEN, PLAN_MAKE_ARRAY,
-	PLAN_MAKE_NULL, PLAN_MAKE_NUMBER_INT, PLAN_MAKE_NUMBER_REF,
-	PLAN_MAKE_OBJECT, PLAN_MAKE_SET, PLAN_NOP, PLAN_NOT_EQUAL, PLAN_NOT,
-	PLAN_OBJECT_INSERT_ONCE, PLAN_OBJECT_INSERT, PLAN_OBJECT_MERGE,
-	PLAN_RESET_LOCAL, PLAN_RESULT_SET_ADD, PLAN_RETURN_LOCAL, PLAN_SCAN,
-	PLAN_SET_ADD, PLAN_WITH, PLAN_KINDS
+	PLAN_ASSIGN_VAR, PLAN_CALL, PLAN_DOT, PLAN_EQUAL, PLAN_IS_ARRAY,
+	PLAN_IS_DEFINED, PLAN_IS_OBJECT, PLAN_IS_SET, PLAN_IS_UNDEFINED,
+	PLAN_LEN, PLAN_MAKE_ARRAY, PLAN_MAKE_NULL, PLAN_MAKE_NUMBER_INT,
+	PLAN_MAKE_NUMBER_REF, PLAN_MAKE_OBJECT, PLAN_MAKE_SET, PLAN_NOP,
+	PLAN_NOT_EQUAL, PLAN_OBJECT_INSERT_ONCE, PLAN_OBJECT_INSERT,
+	PLAN_OBJECT_MERGE, PLAN_RESET_LOCAL, PLAN_RESULT_SET_ADD, PLAN_SET_ADD,
+	PLAN_SIMPLE,
+	PLAN_BLOCK = PLAN_SIMPLE, PLAN_BREAK, PLAN_CALL_DYNAMIC, PLAN_NOT,
+	PLAN_RETURN_LOCAL, PLAN_SCAN, PLAN_WITH, PLAN_KINDS
 };
 
 extern const char *const plan_kind_names[PLAN_KINDS];
@@ -42,23 +45,24 @@ struct plan_block {
 	uint32_t n;
 };
 
+/* What most statements need lies together, within a line of the cache. */
 struct plan_stmt {
 	uint8_t kind;
 	bool of_base_data;	/* dot: along a path into the data document */
 	uint16_t file;
-	uint32_t row, col;
 	uint32_t target;	/* or array, object, set, result, local */
 	uint32_t other;		/* scan: key; merge: a; break: index; capacity */
 	uint32_t third;		/* scan: value; merge: b */
-	struct operand a, b;	/* source, value; key */
-	const struct value *constant;		/* numbers */
-	struct operand *operands;		/* call arguments, dynamic path */
-	const struct value **path;		/* with */
 	uint32_t n;				/* of operands or path */
-	struct plan_block *blocks;
 	uint32_t n_blocks;
+	struct operand a, b;	/* source, value; key */
+	struct operand *operands;		/* call arguments, dynamic path */
+	struct plan_block *blocks;
 	const struct builtin *builtin;		/* call: this, */
 	const struct plan_func *func;		/* or this */
+	const struct value *constant;		/* numbers */
+	const struct value **path;		/* with */
+	uint32_t row, col;
 };
 
 /* Members of the input document that a function looks at, as bits of

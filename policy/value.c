@@ -439,6 +439,33 @@ table_find(struct arena *arena, const struct value *v,
 
 #define FEW 16	/* so few that looking at each costs less than halving */
 
+/* Short texts, as names are, compared without a call. */
+static inline bool
+same_text(const char *a, const char *b, size_t n)
+{
+	uint64_t wide[4];
+	uint32_t half[4];
+
+	if (n > 16)
+		return memcmp(a, b, n) == 0;
+	if (n >= 8) {
+		memcpy(&wide[0], a, 8);
+		memcpy(&wide[1], b, 8);
+		memcpy(&wide[2], a + n - 8, 8);
+		memcpy(&wide[3], b + n - 8, 8);
+		return wide[0] == wide[1] && wide[2] == wide[3];
+	}
+	if (n >= 4) {
+		memcpy(&half[0], a, 4);
+		memcpy(&half[1], b, 4);
+		memcpy(&half[2], a + n - 4, 4);
+		memcpy(&half[3], b + n - 4, 4);
+		return half[0] == half[1] && half[2] == half[3];
+	}
+	return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] &&
+	    a[n - 1] == b[n - 1]);
+}
+
 /* The wanted string (not empty) among a few keys, width apart.  Most others
  * differ in length or at once. */
 static bool
@@ -453,7 +480,7 @@ find_string(const struct value *const *keys, uint32_t n, size_t width,
 
 		if (at == key || (at->kind == VALUE_STRING &&
 		    at->str.n == len && at->str.p[0] == first &&
-		    memcmp(at->str.p, key->str.p, len) == 0)) {
+		    same_text(at->str.p, key->str.p, len))) {
 			*index = i;
 			return true;
 		}
