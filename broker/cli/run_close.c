@@ -197,7 +197,7 @@ print_json(const struct run_close *close, const json_t *closed,
 	    json_integer((json_int_t)close->env->n_removed));
 	json_object_set_new(out, "bundle", bundle != NULL ? json_string(bundle) :
 	    json_null());
-	json_dumpf(out, stderr, JSON_COMPACT);
+	json_dumpf(out, stderr, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	fputc('\n', stderr);
 	json_decref(out);
 }

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <ftw.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -322,7 +323,10 @@ say(struct work *w)
 		scan_report_sarif(&w->report, stdout);
 	else
 		scan_report_text(&w->report, stdout);
-	return fflush(stdout) == 0 ? scan_report_status(&w->report) : USAGE_OR_IO;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return scan_report_status(&w->report);
+	fprintf(stderr, "%s: standard output: %s\n", w->defaults->program, strerror(errno));
+	return USAGE_OR_IO;
 }
 
 static int
