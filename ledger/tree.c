@@ -93,6 +93,7 @@ static void
 hash_pairs(const uint8_t (*row)[TREE_HASH_LEN], size_t count,
     uint8_t (*out)[TREE_HASH_LEN])
 {
+	uint8_t message[ROW / 2][1 + 2 * TREE_HASH_LEN];
 	struct sha256_job job[ROW / 2];
 	size_t i;
 
@@ -102,10 +103,12 @@ hash_pairs(const uint8_t (*row)[TREE_HASH_LEN], size_t count,
 			tree_node(row[2 * i], row[2 * i + 1], out[i]);
 		return;
 	}
-	for (i = 0; i < count; i++)
-		job[i] = (struct sha256_job){ .data = row[2 * i],
-		    .len = 2 * TREE_HASH_LEN, .out = out[i] };
-	sha256_jobs(TREE_NODE_PREFIX, job, count);
+	for (i = 0; i < count; i++) {
+		message[i][0] = TREE_NODE_PREFIX;
+		memcpy(message[i] + 1, row[2 * i], 2 * TREE_HASH_LEN);
+		job[i] = (struct sha256_job){ message[i], sizeof(message[i]), out[i] };
+	}
+	sha256_jobs(job, count);
 }
 
 /*

@@ -169,12 +169,12 @@ on_batch(void *context, const struct walk_batch *batch)
 	struct bundle *b = context;
 	unsigned i = 0;
 
-	if (b->records == NULL && batch->whole) {
+	if (b->records == NULL && batch->count <= b->until - b->tree.size) {
 		/* most of a long ledger: nothing of ours in it */
 		while (i < batch->count && !is_ours(b, &batch->lines[i]))
 			i++;
 		if (i == batch->count)
-			return tree_frontier_append_node(&b->tree, WALK_LEVEL, batch->node);
+			return walk_append(batch, 0, batch->count, &b->tree);
 	}
 	for (i = 0; i < batch->count; i++) {
 		if (b->tree.size == b->until)

@@ -22,6 +22,9 @@ struct sha256_engine {
 	/* Compress count blocks of each lane, which lie one after the other. */
 	void (*blocks)(struct sha256_state *state,
 	    const uint8_t *const data[SHA256_LANES_MAX], size_t count);
+	/* Each lane's state as 32 bytes; NULL: nothing quicker than one by one. */
+	void (*digests)(const struct sha256_state *state,
+	    uint8_t *const out[SHA256_LANES_MAX]);
 };
 
 /* Without code where the compiler does not aim at x86-64: available is false. */

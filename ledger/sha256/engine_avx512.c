@@ -139,6 +139,44 @@ blocks(struct sha256_state *state, const uint8_t *const data[SHA256_LANES_MAX],
 		_mm512_storeu_si512(state->word[i], sum[i]);
 }
 
+/* The same quarter of a register's four for the lanes k, k + 4, k + 8, k + 12. */
+STEP void
+store(uint8_t *const out[SHA256_LANES_MAX], int k, size_t at, __m512i four)
+{
+	_mm_storeu_si128((__m128i *)(out[k] + at), _mm512_extracti32x4_epi32(four, 0));
+	_mm_storeu_si128((__m128i *)(out[k + 4] + at), _mm512_extracti32x4_epi32(four, 1));
+	_mm_storeu_si128((__m128i *)(out[k + 8] + at), _mm512_extracti32x4_epi32(four, 2));
+	_mm_storeu_si128((__m128i *)(out[k + 12] + at), _mm512_extracti32x4_epi32(four, 3));
+}
+
+/* Four words of each lane: columns become rows within quarters of registers. */
+STEP void
+store_half(const struct sha256_state *state, uint8_t *const out[SHA256_LANES_MAX],
+    int first)
+{
+	const __m512i swap = _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15,
+	    8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
+	__m512i w[4], t[4];
+
+	UNROLL for (int i = 0; i < 4; i++)
+		w[i] = _mm512_shuffle_epi8(_mm512_loadu_si512(state->word[first + i]), swap);
+	UNROLL for (int i = 0; i < 2; i++) {
+		t[i] = _mm512_unpacklo_epi32(w[2 * i], w[2 * i + 1]);
+		t[i + 2] = _mm512_unpackhi_epi32(w[2 * i], w[2 * i + 1]);
+	}
+	UNROLL for (int i = 0; i < 2; i++) {
+		store(out, 2 * i, 4 * (size_t)first, _mm512_unpacklo_epi64(t[2 * i], t[2 * i + 1]));
+		store(out, 2 * i + 1, 4 * (size_t)first, _mm512_unpackhi_epi64(t[2 * i], t[2 * i + 1]));
+	}
+}
+
+TARGET static void
+digests(const struct sha256_state *state, uint8_t *const out[SHA256_LANES_MAX])
+{
+	store_half(state, out, 0);
+	store_half(state, out, 4);
+}
+
 /* The processor has it, and the system saves its registers (XCR0: SSE, AVX,
  * masks, both halves of the upper state). */
 static bool
@@ -164,9 +202,10 @@ available(void)
 }
 
 #define blocks NULL
+#define digests NULL
 
 #endif
 
 const struct sha256_engine sha256_avx512 = {
-	"avx512", 16, 7, available, blocks
+	"avx512", 16, 7, available, blocks, digests
 };

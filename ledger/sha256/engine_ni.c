@@ -138,4 +138,4 @@ available(void)
 
 #endif
 
-const struct sha256_engine sha256_ni = { "sha-ni", 2, 2, available, blocks };
+const struct sha256_engine sha256_ni = { "sha-ni", 2, 2, available, blocks, NULL };

@@ -9,9 +9,10 @@
 #include "ledger/sha256/engine.h"
 #include "ledger/sha256/sha256.h"
 
-#define LANE_BLOCKS 17	/* of a message that are laid out at a time */
-#define LANE_ROOM (LANE_BLOCKS * SHA256_BLOCK)
+#define TAIL_BLOCKS 2	/* of a message's end and the padding, at most */
 #define PADDING 9	/* a bit, and the length */
+#define AT_A_TIME 1024	/* messages that are sorted by their lengths */
+#define BLOCKS_SORTED 128	/* longer ones are taken as equally long */
 
 _Alignas(64) const uint32_t sha256_k[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
@@ -64,7 +65,7 @@ always(void)
 }
 
 static const struct sha256_engine openssl = {
-	"openssl", 1, 1, always, openssl_blocks
+	"openssl", 1, 1, always, openssl_blocks, NULL
 };
 
 /* Best first; the last one is always there. */
@@ -121,31 +122,26 @@ sha256_use(const char *name)
 	return false;
 }
 
-/* ---- lanes ---- */
+/* ---- messages ---- */
 
-/* One message on its way; job NULL: none. */
+/* A message on its way through a lane: its whole blocks where they lie, then
+ * what is left of it with the padding, laid out in the room. */
 struct lane {
 	const struct sha256_job *job;
-	const uint8_t *from;		/* what is not laid out yet */
-	size_t left;
-	size_t blocks;			/* laid out and not compressed */
-	bool last;			/* the padding is among them */
-	uint8_t prefix;
-	uint8_t room[LANE_ROOM];
+	size_t blocks;		/* of this stretch, not compressed yet */
+	size_t tail;		/* blocks in the room, while they are still to come */
+	uint8_t room[TAIL_BLOCKS * SHA256_BLOCK];
 };
 
 struct lanes {
 	const struct sha256_engine *engine;
-	const struct sha256_job *next, *end;
-	uint8_t prefix;
 	unsigned active;
 	struct sha256_state state;
 	const uint8_t *data[SHA256_LANES_MAX];
+	uint8_t *out[SHA256_LANES_MAX];	/* where a digest goes */
+	uint8_t unwanted[SHA256_LEN];	/* of a lane whose message goes on */
 	struct lane lane[SHA256_LANES_MAX];
 };
-
-/* What a lane without a message compresses. */
-static const uint8_t nothing[LANE_ROOM];
 
 static void
 put_be64(uint8_t out[8], uint64_t value)
@@ -156,154 +152,230 @@ put_be64(uint8_t out[8], uint64_t value)
 	memcpy(out, &value, sizeof(value));
 }
 
-/* The message's end, all that is left of it, behind the have bytes that are
- * there; and the padding. */
-static void
-lay_out_end(struct lane *lane, size_t have)
+static size_t
+blocks_of(const struct sha256_job *job)
 {
-	const size_t n = lane->left;
-	uint8_t *end;
+	return (job->len + PADDING + SHA256_BLOCK - 1) / SHA256_BLOCK;
+}
 
-	lane->blocks = (have + n + PADDING + SHA256_BLOCK - 1) / SHA256_BLOCK;
-	end = lane->room + lane->blocks * SHA256_BLOCK;
+static void
+lay_out_tail(struct lane *lane)
+{
+	const struct sha256_job *job = lane->job;
+	const size_t n = job->len % SHA256_BLOCK;
+	uint8_t *end = lane->room + lane->tail * SHA256_BLOCK;
+
 	/* two whole blocks are quicker than as many bytes as it takes */
+	memset(lane->room, 0, SHA256_BLOCK);
 	memset(end - SHA256_BLOCK, 0, SHA256_BLOCK);
-	if (lane->blocks > 1)
-		memset(end - 2 * SHA256_BLOCK, 0, SHA256_BLOCK);
-	if (have > 0)
-		lane->room[0] = lane->prefix;
 	if (n > 0)
-		memcpy(lane->room + have, lane->from, n);
-	lane->room[have + n] = 0x80;
-	put_be64(end - 8, 8 * (1 + (uint64_t)lane->job->len));
-	lane->last = true;
+		memcpy(lane->room, (const uint8_t *)job->data + job->len - n, n);
+	lane->room[n] = 0x80;
+	put_be64(end - 8, 8 * (uint64_t)job->len);
 }
 
-/* Lay out more of the message: its beginning with the prefix, or what follows.
- * All of it and the padding if they fit; else whole blocks, with more than one
- * left. */
-static void
-lay_out(struct lane *lane, bool first)
-{
-	const size_t have = first ? 1 : 0, n = LANE_ROOM - SHA256_BLOCK - have;
-
-	if (have + lane->left + PADDING <= LANE_ROOM) {
-		lay_out_end(lane, have);
-		return;
-	}
-	lane->room[0] = lane->prefix;
-	memcpy(lane->room + have, lane->from, n);
-	lane->from += n;
-	lane->left -= n;
-	lane->blocks = LANE_BLOCKS - 1;
-	lane->last = false;
-}
-
-/* Give the lane the next message, or none. */
-static void
-begin(struct lanes *lanes, unsigned j)
+/* The room comes next, or the message is over: false. */
+static bool
+to_tail(struct lanes *lanes, unsigned j)
 {
 	struct lane *lane = &lanes->lane[j];
-	unsigned i;
 
-	if (lanes->next == lanes->end) {
-		lane->job = NULL;
-		lanes->data[j] = nothing;
-		return;
-	}
-	lane->job = lanes->next++;
-	lane->from = lane->job->data;
-	lane->left = lane->job->len;
-	lane->prefix = lanes->prefix;
-	lay_out(lane, true);
+	lane->blocks = lane->tail;
+	lane->tail = 0;
 	lanes->data[j] = lane->room;
-	lanes->active++;
-	for (i = 0; i < 8; i++)
-		lanes->state.word[i][j] = initial[i];
+	return lane->blocks > 0;
 }
 
 static void
-finish(struct lanes *lanes, unsigned j)
+begin(struct lanes *lanes, unsigned j, const struct sha256_job *job)
 {
-	uint8_t *out = lanes->lane[j].job->out;
+	struct lane *lane = &lanes->lane[j];
+
+	lane->job = job;
+	lane->blocks = job->len / SHA256_BLOCK;
+	lane->tail = blocks_of(job) - lane->blocks;
+	lay_out_tail(lane);
+	lanes->data[j] = job->data;
+	if (lane->blocks == 0)
+		(void)to_tail(lanes, j);
+}
+
+static void
+write_digest(const struct sha256_state *state, unsigned j, uint8_t *out)
+{
 	uint32_t word;
 	unsigned i;
 
 	for (i = 0; i < 8; i++) {
-		word = __builtin_bswap32(lanes->state.word[i][j]);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-		word = lanes->state.word[i][j];
+		word = state->word[i][j];
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		word = __builtin_bswap32(word);
 #endif
 		memcpy(out + 4 * i, &word, sizeof(word));
 	}
-	lanes->active--;
 }
 
-/* Count blocks of the lane are done. */
-static void
+/* Count blocks of the lane are done.  True where its message is. */
+static bool
 advance(struct lanes *lanes, unsigned j, size_t count)
 {
 	struct lane *lane = &lanes->lane[j];
 
 	lane->blocks -= count;
 	lanes->data[j] += count * SHA256_BLOCK;
-	if (lane->blocks > 0)
-		return;
-	if (!lane->last) {
-		lay_out(lane, false);
-		lanes->data[j] = lane->room;
+	if (lane->blocks > 0 || to_tail(lanes, j))
+		return false;
+	lanes->out[j] = lane->job->out;
+	lane->job = NULL;
+	lanes->active--;
+	return true;
+}
+
+/* The digests of the lanes whose messages have ended. */
+static void
+write_digests(struct lanes *lanes, unsigned n)
+{
+	unsigned j;
+
+	if (lanes->engine->digests != NULL) {
+		lanes->engine->digests(&lanes->state, lanes->out);
 		return;
 	}
-	finish(lanes, j);
-	begin(lanes, j);
+	for (j = 0; j < n; j++)
+		if (lanes->out[j] != lanes->unwanted)
+			write_digest(&lanes->state, j, lanes->out[j]);
 }
 
-/* As many blocks of every lane as the shortest one has. */
+/* As many blocks of every lane as the shortest stretch has.  A lane without a
+ * message takes along what the last one has, which is the longest. */
 static void
-step(struct lanes *lanes)
+step(struct lanes *lanes, unsigned n)
 {
-	size_t count = LANE_BLOCKS;
+	size_t count = lanes->lane[n - 1].blocks;
+	bool any = false;
 	unsigned j;
 
-	for (j = 0; j < lanes->engine->lanes; j++)
+	for (j = 0; j < n; j++)
 		if (lanes->lane[j].job != NULL && lanes->lane[j].blocks < count)
 			count = lanes->lane[j].blocks;
-	lanes->engine->blocks(&lanes->state, lanes->data, count);
 	for (j = 0; j < lanes->engine->lanes; j++)
-		if (lanes->lane[j].job != NULL)
-			advance(lanes, j, count);
+		if (j >= n || lanes->lane[j].job == NULL)
+			lanes->data[j] = lanes->data[n - 1];
+	lanes->engine->blocks(&lanes->state, lanes->data, count);
+	for (j = 0; j < lanes->engine->lanes; j++) {
+		lanes->out[j] = lanes->unwanted;
+		if (j < n && lanes->lane[j].job != NULL)
+			any |= advance(lanes, j, count);
+	}
+	if (any)
+		write_digests(lanes, n);
 }
 
-/* The few messages at the end, one by one. */
+/* Few messages, or few that go on: one by one. */
 static void
-step_alone(struct lanes *lanes)
+alone(struct lanes *lanes, unsigned n)
 {
+	struct lane *lane;
 	unsigned j;
 
-	for (j = 0; j < lanes->engine->lanes; j++) {
-		if (lanes->lane[j].job == NULL)
+	for (j = 0; j < n; j++) {
+		lane = &lanes->lane[j];
+		while (lane->job != NULL) {
+			plain_blocks(&lanes->state, j, lanes->data[j], lane->blocks);
+			if (advance(lanes, j, lane->blocks))
+				write_digest(&lanes->state, j, lanes->out[j]);
+		}
+	}
+}
+
+/* N messages side by side, the longest one last. */
+static void
+together(struct lanes *lanes, const struct sha256_job *jobs, const uint16_t *order,
+    unsigned n)
+{
+	unsigned i, j;
+
+	for (i = 0; i < 8; i++)
+		for (j = 0; j < SHA256_LANES_MAX; j++)
+			lanes->state.word[i][j] = initial[i];
+	for (j = 0; j < n; j++)
+		begin(lanes, j, &jobs[order[j]]);
+	lanes->active = n;
+	while (lanes->active >= lanes->engine->worth)
+		step(lanes, n);
+	alone(lanes, n);
+}
+
+/*
+ * Messages of as many blocks stand side by side: then no lane waits.  A count
+ * for each number of blocks, which becomes the place where the next message of
+ * so many goes.
+ */
+static void
+sort_by_blocks(const struct sha256_job *jobs, size_t count, uint16_t *order)
+{
+	uint16_t place[BLOCKS_SORTED + 1] = { 0 }, key[AT_A_TIME], n, at = 0;
+	size_t i, blocks;
+
+	for (i = 0; i < count; i++) {
+		blocks = blocks_of(&jobs[i]);
+		key[i] = (uint16_t)(blocks < BLOCKS_SORTED ? blocks : BLOCKS_SORTED);
+		place[key[i]]++;
+	}
+	for (i = 0; i <= BLOCKS_SORTED; i++) {
+		n = place[i];
+		place[i] = at;
+		at = (uint16_t)(at + n);
+	}
+	for (i = 0; i < count; i++)
+		order[place[key[i]]++] = (uint16_t)i;
+}
+
+/* All of as many blocks, as the nodes of a tree are, stay as they are. */
+static void
+sort(const struct sha256_job *jobs, size_t count, uint16_t *order)
+{
+	const size_t blocks = blocks_of(&jobs[0]);
+	size_t i;
+
+	for (i = 0; i < count && blocks_of(&jobs[i]) == blocks; i++)
+		order[i] = (uint16_t)i;
+	if (i < count)
+		sort_by_blocks(jobs, count, order);
+}
+
+/* The longest one last; those beyond what is sorted are in any order. */
+static void
+longest_last(const struct sha256_job *jobs, uint16_t *order, unsigned n)
+{
+	uint16_t swap;
+	unsigned j;
+
+	for (j = 0; j + 1 < n; j++) {
+		if (jobs[order[j]].len <= jobs[order[n - 1]].len)
 			continue;
-		plain_blocks(&lanes->state, j, lanes->data[j], lanes->lane[j].blocks);
-		advance(lanes, j, lanes->lane[j].blocks);
+		swap = order[j];
+		order[j] = order[n - 1];
+		order[n - 1] = swap;
 	}
 }
 
 void
-sha256_jobs(uint8_t prefix, const struct sha256_job *jobs, size_t count)
+sha256_jobs(const struct sha256_job *jobs, size_t count)
 {
+	uint16_t order[AT_A_TIME];
 	struct lanes lanes;
-	unsigned j;
+	size_t some, at, n;
 
 	lanes.engine = engine();
-	lanes.next = jobs;
-	lanes.end = jobs + count;
-	lanes.prefix = prefix;
-	lanes.active = 0;
 	assert(lanes.engine->lanes <= SHA256_LANES_MAX);
-	for (j = 0; j < lanes.engine->lanes; j++)
-		begin(&lanes, j);
-	while (lanes.active >= lanes.engine->worth)
-		step(&lanes);
-	while (lanes.active > 0)
-		step_alone(&lanes);
+	for (; count > 0; jobs += some, count -= some) {
+		some = count < AT_A_TIME ? count : AT_A_TIME;
+		sort(jobs, some, order);
+		for (at = 0; at < some; at += n) {
+			n = some - at < lanes.engine->lanes ? some - at : lanes.engine->lanes;
+			longest_last(jobs, order + at, (unsigned)n);
+			together(&lanes, jobs, order + at, (unsigned)n);
+		}
+	}
 }

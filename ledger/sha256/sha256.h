@@ -22,15 +22,15 @@
 
 #define SHA256_LEN 32
 
-/* A message is one byte, common to all of a call, and len bytes behind it. */
+/* A message, read where it lies and not a byte beyond. */
 struct sha256_job {
 	const void *data;
 	size_t len;
-	uint8_t *out;	/* SHA256_LEN bytes, apart from every message */
+	uint8_t *out;	/* SHA256_LEN bytes, apart from every message of the call */
 };
 
-/* All of them, in whatever order. */
-void sha256_jobs(uint8_t prefix, const struct sha256_job *jobs, size_t count);
+/* All of them, in whatever order; best where many have about the same length. */
+void sha256_jobs(const struct sha256_job *jobs, size_t count);
 
 /* The engine in use.  sha256_use changes it for the whole process, for tests
  * and measurements: false where this processor or build has none of that

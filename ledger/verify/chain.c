@@ -339,8 +339,9 @@ take(struct chain *chain, const struct here *here)
 	s->records++;
 }
 
-int
-chain_batch(struct chain *chain, const struct walk_batch *batch)
+/* Each line, one after the other. */
+static void
+take_lines(struct chain *chain, const struct walk_batch *batch)
 {
 	struct here here = { .segment = batch->segment };
 	unsigned i;
@@ -351,5 +352,113 @@ chain_batch(struct chain *chain, const struct walk_batch *batch)
 		here.number = batch->line + i;
 		take(chain, &here);
 	}
+}
+
+/* The first of them as ever; what continues it moves its stream on. */
+static void
+take_stretch(struct chain *chain, const struct walk_batch *batch,
+    const struct chain_stretch *stretch)
+{
+	const struct walk_line *last = &batch->lines[stretch->last];
+	struct here here = { .segment = batch->segment,
+	    .line = &batch->lines[stretch->first],
+	    .index = batch->index + stretch->first,
+	    .number = batch->line + stretch->first };
+	struct chain_stream *s;
+
+	take(chain, &here);
+	s = &chain->stream[chain->recent];
+	memcpy(s->last, last->leaf, TREE_HASH_LEN);
+	s->next_seq = last->record.seq + 1;
+	s->last_index = batch->index + stretch->last;
+	s->records += stretch->records - 1;
+}
+
+int
+chain_batch(struct chain *chain, const struct walk_batch *batch,
+    const struct chain_part *part)
+{
+	unsigned i;
+
+	if (part == NULL || !part->plain || batch->index + batch->count > chain->end ||
+	    chain->count + part->count > CHAIN_STREAMS_MAX) {
+		take_lines(chain, batch);
+		return 0;
+	}
+	for (i = 0; i < part->count; i++)
+		take_stretch(chain, batch, &part->stretch[i]);
 	return 0;
+}
+
+/* ---- a batch by itself ---- */
+
+/* Types that take sees more in than their place in the chain. */
+static bool
+is_special(const struct record_line *record)
+{
+	switch (record->type.len) {
+	case 3:
+		return is_type(record, "key");
+	case 4:
+		return is_type(record, "open");
+	case 5:
+		return is_type(record, "close") || is_type(record, "heads");
+	default:
+		return false;
+	}
+}
+
+static bool
+same_stream(const struct walk_line *a, const struct walk_line *b)
+{
+	return a->record.stream.len == b->record.stream.len &&
+	    memcmp(a->record.stream.ptr, b->record.stream.ptr, a->record.stream.len) == 0;
+}
+
+/* The stretch of the line's stream, made where there is none; NULL: too many.
+ * Tried first is that of the line before. */
+static struct chain_stretch *
+stretch_of(struct chain_part *part, const struct walk_batch *batch, unsigned i,
+    struct chain_stretch *recent)
+{
+	unsigned k;
+
+	if (recent != NULL && same_stream(&batch->lines[recent->first], &batch->lines[i]))
+		return recent;
+	for (k = 0; k < part->count; k++)
+		if (same_stream(&batch->lines[part->stretch[k].first], &batch->lines[i]))
+			return &part->stretch[k];
+	if (part->count == CHAIN_PART_STREAMS)
+		return NULL;
+	part->stretch[part->count] = (struct chain_stretch){ .first = i, .last = i };
+	return &part->stretch[part->count++];
+}
+
+static bool
+continues(const struct walk_line *before, const struct walk_line *line)
+{
+	return line->record.seq == before->record.seq + 1 &&
+	    memcmp(line->prev, before->leaf, TREE_HASH_LEN) == 0;
+}
+
+void
+chain_look(const struct walk_batch *batch, struct chain_part *part)
+{
+	struct chain_stretch *stretch = NULL;
+	const struct walk_line *line;
+	unsigned i;
+
+	part->plain = false;
+	part->count = 0;
+	for (i = 0; i < batch->count; i++) {
+		line = &batch->lines[i];
+		if (line->rule != NULL || is_special(&line->record) ||
+		    (stretch = stretch_of(part, batch, i, stretch)) == NULL)
+			return;
+		if (stretch->first != i && !continues(&batch->lines[stretch->last], line))
+			return;
+		stretch->last = i;
+		stretch->records = stretch->first == i ? 1 : stretch->records + 1;
+	}
+	part->plain = true;
 }

@@ -71,6 +71,25 @@ struct chain {
 	unsigned keys;
 };
 
+#define CHAIN_PART_STREAMS 16
+
+/*
+ * What can be told of a batch by itself.  Where every record but the first of
+ * each of its streams continues the one before, and none is of a type that says
+ * something about streams, the first and the last ones are all that the chain
+ * needs of them.
+ */
+struct chain_part {
+	bool plain;
+	unsigned count;		/* of streams, in the order of their first records */
+	struct chain_stretch {
+		unsigned first, last, records;
+	} stretch[CHAIN_PART_STREAMS];
+};
+
+/* Any thread. */
+void chain_look(const struct walk_batch *batch, struct chain_part *part);
+
 int chain_init(struct chain *chain, bool part);
 void chain_free(struct chain *chain);
 
@@ -88,7 +107,8 @@ struct chain_stream *chain_find(struct chain *chain, struct record_slice name);
  * unless the chain is one of a part. */
 bool chain_heads_fit(struct chain *chain, const struct record_line *heads);
 
-/* 0, or -1 where memory lacks. */
-int chain_batch(struct chain *chain, const struct walk_batch *batch);
+/* part: what chain_look found; or NULL.  0, or -1 where memory lacks. */
+int chain_batch(struct chain *chain, const struct walk_batch *batch,
+    const struct chain_part *part);
 
 #endif

@@ -89,7 +89,7 @@ root_at(const struct load *load, uint64_t size)
 static int
 chain_batch_cb(void *context, const struct walk_batch *batch)
 {
-	return chain_batch(context, batch);
+	return chain_batch(context, batch, NULL);
 }
 
 /* What was changed among the signed records is found by what they say of each

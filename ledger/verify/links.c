@@ -3,12 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "ledger/verify/links.h"
 
-#define SETS_MAX 16384
+#define SETS_MAX 8192
 #define SETS_MIN 16
-#define LINE_USUAL 1024	/* bytes of records for each set */
-#define WAYS 4
+#define LINE_USUAL 2048	/* bytes of records for each set */
+#define WAYS 8		/* a set is a line of the cache */
+#define AHEAD 8		/* records whose sets are fetched before they are needed */
+#define HASH_WORDS (TREE_HASH_LEN / 8)
+
+__extension__ typedef unsigned __int128 u128;
 
 enum kind {
 	OTHER = 0,
@@ -17,15 +23,13 @@ enum kind {
 };
 #define CAN_ADMIT (RUN | GRANT | DECISION | USE)
 
-struct known {
-	uint8_t leaf[TREE_HASH_LEN];
-	uint8_t kind;
-	uint32_t used;		/* when, by the set's clock; 0: never, free */
-};
+/* What a record names. */
+enum { NOTHING, A_PARENT, NO_LEAF };
 
+/* The marks of records that can admit, with the kind in the two lowest bits;
+ * the one that was used last in front.  0: free. */
 struct set {
-	struct known way[WAYS];
-	uint32_t clock;
+	_Alignas(64) uint64_t way[WAYS];
 };
 
 /* A record whose link is bad, or is not found yet. */
@@ -42,6 +46,7 @@ struct links {
 	const char *only;
 	struct set *set;
 	unsigned sets;		/* a power of two */
+	u128 key[HASH_WORDS + 1];	/* of the marks */
 	struct loose *loose;
 	unsigned count;
 	uint64_t more;		/* not kept */
@@ -60,11 +65,14 @@ links_new(const struct load *load, const char *only)
 	for (links->sets = SETS_MIN; links->sets < SETS_MAX &&
 	    links->sets < load->bytes / LINE_USUAL; links->sets *= 2)
 		;
-	links->set = calloc(links->sets, sizeof(*links->set));
-	if (links->set != NULL)
-		return links;
-	links_free(links);
-	return NULL;
+	randombytes_buf(links->key, sizeof(links->key));
+	links->set = aligned_alloc(sizeof(*links->set), links->sets * sizeof(*links->set));
+	if (links->set == NULL) {
+		links_free(links);
+		return NULL;
+	}
+	memset(links->set, 0, links->sets * sizeof(*links->set));
+	return links;
 }
 
 void
@@ -121,44 +129,72 @@ admitted_by(enum kind kind)
 	}
 }
 
-static struct set *
-set_of(const struct links *links, const uint8_t leaf[TREE_HASH_LEN])
+/* ---- the table ---- */
+
+/* Multilinear hashing (Carter and Wegman): strongly universal in the upper 64
+ * bits, of which the two lowest are left to the kind. */
+static uint64_t
+mark_of(const struct links *links, const uint8_t leaf[TREE_HASH_LEN])
 {
-	return &links->set[(leaf[0] << 8 | leaf[1]) % links->sets];
+	u128 sum = links->key[HASH_WORDS];
+	uint64_t word;
+	unsigned i;
+
+	for (i = 0; i < HASH_WORDS; i++) {
+		memcpy(&word, leaf + 8 * i, sizeof(word));
+		sum += links->key[i] * word;
+	}
+	return (uint64_t)(sum >> 64) | 3;
+}
+
+static struct set *
+set_of(const struct links *links, uint64_t mark)
+{
+	return &links->set[(mark >> 32) & (links->sets - 1)];
+}
+
+/* In front, and all that stand before i back by one. */
+static void
+to_front(struct set *set, unsigned i, uint64_t value)
+{
+	for (; i > 0; i--)
+		set->way[i] = set->way[i - 1];
+	set->way[0] = value;
+}
+
+/* The kinds that can admit as two bits, all of them but the mark's own. */
+static uint64_t
+code_of(enum kind kind)
+{
+	return (uint64_t)(__builtin_ctz(kind) ^ 3);
 }
 
 /* In place of the one that was used longest ago. */
 static void
-remember(struct links *links, const uint8_t leaf[TREE_HASH_LEN], enum kind kind)
+remember(struct links *links, uint64_t mark, enum kind kind)
 {
-	struct set *set = set_of(links, leaf);
-	struct known *to = &set->way[0];
-	unsigned i;
-
-	for (i = 1; i < WAYS; i++)
-		if (set->way[i].used < to->used)
-			to = &set->way[i];
-	memcpy(to->leaf, leaf, TREE_HASH_LEN);
-	to->kind = (uint8_t)kind;
-	to->used = ++set->clock;
+	to_front(set_of(links, mark), WAYS - 1, mark ^ code_of(kind));
 }
 
-/* The kind of the record with this leaf, or OTHER. */
+/* The kind of the record with this mark, or OTHER. */
 static enum kind
-recall(struct links *links, const uint8_t leaf[TREE_HASH_LEN])
+recall(struct links *links, uint64_t mark)
 {
-	struct set *set = set_of(links, leaf);
+	struct set *set = set_of(links, mark);
+	uint64_t value;
 	unsigned i;
 
 	for (i = 0; i < WAYS; i++) {
-		if (set->way[i].used == 0 ||
-		    memcmp(set->way[i].leaf, leaf, TREE_HASH_LEN) != 0)
+		value = set->way[i];
+		if ((value | 3) != mark || value == 0)
 			continue;
-		set->way[i].used = ++set->clock;
-		return set->way[i].kind;
+		to_front(set, i, value);
+		return (enum kind)(1u << (value & 3));
 	}
 	return OTHER;
 }
+
+/* ---- the records ---- */
 
 static int
 digit(char c)
@@ -233,45 +269,88 @@ misfit(enum kind kind, enum kind parent)
 	    "its parent is a record of a type that admits none of this one";
 }
 
-static void
-follow(struct links *links, const struct walk_batch *batch, unsigned i, enum kind kind)
+static bool
+of_another_run(const struct links *links, const struct record_line *r)
 {
-	const struct record_line *r = &batch->lines[i].record;
-	uint8_t parent[TREE_HASH_LEN] = { 0 };
-	enum kind found;
-	const char *why;
-
-	if (links->only != NULL && (r->run.len != strlen(links->only) ||
-	    memcmp(r->run.ptr, links->only, r->run.len) != 0))
-		return;
-	if (!decode(r->parent, parent)) {
-		note(links, batch, i, kind, parent, "its parent is no leaf hash");
-		return;
-	}
-	found = recall(links, parent);
-	if (found == OTHER)
-		note(links, batch, i, kind, parent, NULL);
-	else if ((why = misfit(kind, found)) != NULL)
-		note(links, batch, i, kind, parent, why);
+	return links->only != NULL && (r->run.len != strlen(links->only) ||
+	    memcmp(r->run.ptr, links->only, r->run.len) != 0);
 }
 
 void
-links_batch(struct links *links, const struct walk_batch *batch, uint64_t end)
+links_look(const struct links *links, const struct walk_batch *batch,
+    struct links_part *part)
 {
+	uint8_t parent[TREE_HASH_LEN];
 	const struct walk_line *line;
+	struct links_fact *fact;
 	enum kind kind;
 	unsigned i;
 
-	for (i = 0; i < batch->count && batch->index + i < end; i++) {
+	part->count = 0;
+	for (i = 0; i < batch->count; i++) {
 		line = &batch->lines[i];
-		if (line->rule != NULL)
-			continue;
-		kind = kind_of(line->record.type);
+		kind = line->rule == NULL ? kind_of(line->record.type) : OTHER;
 		/* what other types have under this name is theirs */
-		if (line->record.parent.ptr != NULL && kind != OTHER)
-			follow(links, batch, i, kind);
-		if ((kind & CAN_ADMIT) != 0)
-			remember(links, line->leaf, kind);
+		if (kind == OTHER)
+			continue;
+		fact = &part->fact[part->count++];
+		fact->line = (uint16_t)i;
+		fact->kind = (uint8_t)kind;
+		fact->leaf = mark_of(links, line->leaf);
+		fact->names = NOTHING;
+		if (line->record.parent.ptr == NULL || of_another_run(links, &line->record))
+			continue;
+		fact->names = NO_LEAF;
+		if (!decode(line->record.parent, parent))
+			continue;
+		fact->names = A_PARENT;
+		fact->parent = mark_of(links, parent);
+	}
+}
+
+static void
+follow(struct links *links, const struct walk_batch *batch, const struct links_fact *fact)
+{
+	uint8_t parent[TREE_HASH_LEN] = { 0 };
+	enum kind found = OTHER;
+	const char *why = NULL;
+
+	if (fact->names == NO_LEAF) {
+		why = "its parent is no leaf hash";
+	} else {
+		if ((found = recall(links, fact->parent)) != OTHER &&
+		    (why = misfit(fact->kind, found)) == NULL)
+			return;
+		(void)decode(batch->lines[fact->line].record.parent, parent);
+	}
+	note(links, batch, fact->line, fact->kind, parent, why);
+}
+
+static void
+fetch(const struct links *links, const struct links_fact *fact)
+{
+	__builtin_prefetch(set_of(links, fact->leaf), 1);
+	if (fact->names == A_PARENT)
+		__builtin_prefetch(set_of(links, fact->parent), 1);
+}
+
+void
+links_batch(struct links *links, const struct walk_batch *batch,
+    const struct links_part *part, uint64_t end)
+{
+	const struct links_fact *fact;
+	unsigned i;
+
+	for (i = 0; i < part->count; i++) {
+		fact = &part->fact[i];
+		if (batch->index + fact->line >= end)
+			return;
+		if (i + AHEAD < part->count)
+			fetch(links, fact + AHEAD);
+		if (fact->names != NOTHING)
+			follow(links, batch, fact);
+		if ((fact->kind & CAN_ADMIT) != 0)
+			remember(links, fact->leaf, fact->kind);
 	}
 }
 

@@ -9,7 +9,10 @@
  *
  * Leaves of records that can admit are remembered, the latest ones that were
  * used of them, in constant memory; what is not among them is looked up in a
- * second walk over the records.
+ * second walk over the records.  Of a leaf 62 bits are kept, the mark: they come
+ * from a universal hash over all of it under a key that is drawn for each
+ * verification, so nobody can make another leaf, or something that is none, with
+ * the same mark but by luck (2^-59 for each that is looked up).
  */
 #ifndef LEDGER_VERIFY_LINKS_H
 #define LEDGER_VERIFY_LINKS_H
@@ -20,13 +23,29 @@
 
 struct links;
 
+/* What a batch's records are and name, for links_batch. */
+struct links_part {
+	unsigned count;
+	struct links_fact {
+		uint64_t leaf, parent;	/* their marks; of the parent where it is one */
+		uint16_t line;
+		uint8_t kind;
+		uint8_t names;		/* a parent: none, one, or a member that is no leaf */
+	} fact[WALK_LINES];
+};
+
 /* only: records of this run are looked at alone, in a bundle; or NULL.
  * NULL where memory lacks. */
 struct links *links_new(const struct load *load, const char *only);
 void links_free(struct links *links);
 
-/* The lines in order, up to the tree's size `end`. */
-void links_batch(struct links *links, const struct walk_batch *batch, uint64_t end);
+/* Of a batch by itself, any thread. */
+void links_look(const struct links *links, const struct walk_batch *batch,
+    struct links_part *part);
+
+/* The batches in order, up to the tree's size `end`. */
+void links_batch(struct links *links, const struct walk_batch *batch,
+    const struct links_part *part, uint64_t end);
 
 /* Once all were taken: findings for what does not fit, in the signed records.
  * again walks over the records once more where that is needed. */

@@ -29,29 +29,23 @@ reach(struct pass *pass)
 	}
 }
 
+/* The tree, in stretches that end where a size was signed. */
 static int
 grow(struct pass *pass, const struct walk_batch *batch)
 {
-	uint64_t seal = UINT64_MAX;
-	unsigned i;
+	const struct seals *seals = &pass->load->seals;
+	unsigned from = 0, to;
+	uint64_t left;
 
-	if (pass->next_seal < pass->load->seals.count)
-		seal = pass->load->seals.seal[pass->next_seal].at.size;
-	if (batch->whole && pass->tree.size % WALK_LINES == 0 &&
-	    seal >= pass->tree.size + WALK_LINES) {
-		if (tree_frontier_append_node(&pass->tree, WALK_LEVEL, batch->node) != 0)
+	for (; from < batch->count; from = to) {
+		to = batch->count;
+		left = pass->next_seal < seals->count ?
+		    seals->seal[pass->next_seal].at.size - pass->tree.size : UINT64_MAX;
+		if (left < to - from)
+			to = from + (unsigned)left;
+		if (walk_append(batch, from, to, &pass->tree) != 0)
 			return -1;
 		reach(pass);
-		return 0;
-	}
-	for (i = 0; i < batch->count; i++) {
-		if (tree_frontier_append(&pass->tree, batch->lines[i].leaf) != 0)
-			return -1;
-		if (pass->tree.size >= seal) {
-			reach(pass);
-			seal = pass->next_seal < pass->load->seals.count ?
-			    pass->load->seals.seal[pass->next_seal].at.size : UINT64_MAX;
-		}
 	}
 	return 0;
 }
@@ -144,18 +138,22 @@ check_end(struct pass *pass, const struct walk_batch *batch)
 static void
 tell_progress(struct pass *pass, const struct walk_batch *batch)
 {
-	unsigned i;
-
 	if (pass->options->progress == NULL)
 		return;
-	for (i = 0; i < batch->count; i++)
-		pass->done += batch->lines[i].len + 1;
+	pass->done += batch->bytes;
 	pass->options->progress(pass->options->context, pass->done, pass->load->bytes);
 }
 
+/* What is told of a batch by the thread that has it. */
+struct part {
+	struct chain_part chain;
+	struct links_part links;
+	uint64_t told, told_records;
+};
+
 /* A refusal whose body begins with a number stands for so many of them. */
 static void
-count_told(struct verify_result *result, const struct record_line *record)
+count_told(struct part *part, const struct record_line *record)
 {
 	static const char begins[] = "{\"count\":";
 	uint64_t n = 0;
@@ -168,25 +166,40 @@ count_told(struct verify_result *result, const struct record_line *record)
 	    record->body.ptr[i] >= '0' && record->body.ptr[i] <= '9' &&
 	    n <= RECORD_SEQ_MAX / 10; i++)
 		n = n * 10 + (uint64_t)(record->body.ptr[i] - '0');
-	result->counted += n;
-	result->counted_records++;
+	part->told += n;
+	part->told_records++;
+}
+
+static void
+look(void *context, const struct walk_batch *batch, void *facts)
+{
+	const struct pass *pass = context;
+	struct part *part = facts;
+	unsigned i;
+
+	chain_look(batch, &part->chain);
+	links_look(pass->links, batch, &part->links);
+	part->told = part->told_records = 0;
+	for (i = 0; i < batch->count; i++)
+		if (batch->lines[i].rule == NULL)
+			count_told(part, &batch->lines[i].record);
 }
 
 static int
 on_batch(void *context, const struct walk_batch *batch)
 {
 	struct pass *pass = context;
+	const struct part *part = batch->facts;
 
 	tell_progress(pass, batch);
 	check_segment(pass, batch);
 	check_end(pass, batch);
-	for (unsigned i = 0; i < batch->count; i++)
-		if (batch->lines[i].rule == NULL)
-			count_told(pass->result, &batch->lines[i].record);
+	pass->result->counted += part->told;
+	pass->result->counted_records += part->told_records;
 	if (pass->result->run[0] != '\0')
 		follow_run(pass, batch);
-	links_batch(pass->links, batch, load_sealed(pass->load));
-	return chain_batch(&pass->chain, batch) != 0 || grow(pass, batch) != 0 ? -2 : 0;
+	links_batch(pass->links, batch, &part->links, load_sealed(pass->load));
+	return chain_batch(&pass->chain, batch, &part->chain) != 0 || grow(pass, batch) != 0 ? -2 : 0;
 }
 
 static int
@@ -218,6 +231,7 @@ pass_run(struct pass *pass, char *err, size_t err_len)
 		.dirfd = pass->load->dirfd, .segments = pass->load->segment,
 		.segment_count = pass->load->segments,
 		.first = pass->load->frontier.size, .threads = threads_of(pass->options),
+		.look = look, .facts_size = sizeof(struct part),
 		.batch = on_batch, .torn = on_torn, .context = pass,
 	};
 	int result;

@@ -1,8 +1,9 @@
 /*
  * Reads a ledger's lines in order, once, in constant memory: splits them,
- * hashes each, reads its envelope, and folds aligned batches into subtrees.
- * Hashing and reading are spread over threads; batches are handed over in
- * order on the calling thread.
+ * hashes each, reads its envelope, and folds them into subtrees.  Each of the
+ * threads, of which the caller's is one, reads a batch and does with it all that
+ * can be done without the batches before it; then batches are handed over in
+ * order, one after the other, on whichever thread has time.
  */
 #ifndef LEDGER_WALK_H
 #define LEDGER_WALK_H
@@ -14,7 +15,7 @@
 #include "ledger/record.h"
 #include "ledger/tree.h"
 
-#define WALK_LEVEL 10
+#define WALK_LEVEL 10		/* of a whole batch's root */
 #define WALK_LINES (1u << WALK_LEVEL)	/* lines of a batch at most */
 #define WALK_THREADS_MAX 16
 
@@ -27,15 +28,25 @@ struct walk_line {
 	struct record_line record;	/* meant where rule is NULL */
 };
 
+struct walk_hashes;
+
+/* No batch reaches over a multiple of WALK_LINES in the tree. */
 struct walk_batch {
 	uint64_t index;			/* of the first line in the tree */
 	unsigned segment;
 	uint64_t line;			/* of the first line in its file, from 1 */
 	unsigned count;
+	size_t bytes;			/* of its lines with their LFs */
 	const struct walk_line *lines;
-	bool whole;			/* an aligned subtree of WALK_LINES leaves: node is its root */
-	uint8_t node[TREE_HASH_LEN];
+	const struct walk_hashes *hashes;	/* of the tree over them */
+	void *facts;			/* what `look` made of it */
 };
+
+/* Append the leaves of its lines [from, to) to the tree, which has as many as
+ * stand before them, by the largest subtrees that there are.  0, or -1: the tree
+ * is full or has another size. */
+int walk_append(const struct walk_batch *batch, unsigned from, unsigned to,
+    struct tree_frontier *tree);
 
 struct walk_segment {
 	char path[64];			/* below dirfd */
@@ -49,7 +60,11 @@ struct walk {
 	unsigned segment_count;
 	uint64_t first;			/* index of the first line */
 	unsigned threads;		/* 0 and 1: none beside the caller's */
-	/* 0, or another value to stop with */
+	/* facts_size bytes about a batch by itself, on any thread and for several
+	 * batches at once; NULL: none */
+	void (*look)(void *context, const struct walk_batch *batch, void *facts);
+	size_t facts_size;
+	/* 0, or another value to stop with; in order */
 	int (*batch)(void *context, const struct walk_batch *batch);
 	/* an unterminated end of a segment; the same */
 	int (*torn)(void *context, unsigned segment, uint64_t line, uint64_t bytes);

@@ -17,7 +17,7 @@
 /* of the pack of one file, main.rego, that is "package x" and LF */
 #define MAKER_PACK "72db5dd2a85d2d7c9d8e2c82840d75e51f39ca5d3f18bdc06e2ace90abc871b8"
 #define MAKER_POLICY "sha256:" MAKER_PACK
-#define MAKER_STREAMS 16
+#define MAKER_STREAMS 24
 #define MAKER_STEP_US 1234567	/* from each record to the next */
 
 struct maker_line {

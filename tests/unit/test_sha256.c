@@ -16,7 +16,7 @@
 
 #include "ledger/sha256/sha256.h"
 
-#define LONGEST 4200		/* a lane lays out 1,088 bytes at a time */
+#define LONGEST 9000		/* beyond what is sorted by length */
 #define MANY 200
 
 static const char *const engines[] = { "avx512", "sha-ni", "openssl" };
@@ -24,13 +24,12 @@ static const char *const engines[] = { "avx512", "sha-ni", "openssl" };
 static uint8_t text[2 * LONGEST];
 
 static void
-expect(uint8_t prefix, const void *data, size_t len, uint8_t out[SHA256_LEN])
+expect(const void *data, size_t len, uint8_t out[SHA256_LEN])
 {
 	EVP_MD_CTX *sha = EVP_MD_CTX_new();
 
 	assert_non_null(sha);
 	assert_int_equal(EVP_DigestInit_ex(sha, EVP_sha256(), NULL), 1);
-	assert_int_equal(EVP_DigestUpdate(sha, &prefix, 1), 1);
 	assert_int_equal(EVP_DigestUpdate(sha, data, len), 1);
 	assert_int_equal(EVP_DigestFinal_ex(sha, out, NULL), 1);
 	EVP_MD_CTX_free(sha);
@@ -38,7 +37,7 @@ expect(uint8_t prefix, const void *data, size_t len, uint8_t out[SHA256_LEN])
 
 /* Hash count messages, whose lengths are given, at once; compare each. */
 static void
-check(uint8_t prefix, const size_t *len, size_t count, size_t shift)
+check(const size_t *len, size_t count, size_t shift)
 {
 	struct sha256_job job[MANY];
 	uint8_t out[MANY][SHA256_LEN + 1], want[SHA256_LEN];
@@ -48,9 +47,9 @@ check(uint8_t prefix, const size_t *len, size_t count, size_t shift)
 	memset(out, 0xee, sizeof(out));
 	for (i = 0; i < count; i++)
 		job[i] = (struct sha256_job){ text + (i + shift) % 64, len[i], out[i] };
-	sha256_jobs(prefix, job, count);
+	sha256_jobs(job, count);
 	for (i = 0; i < count; i++) {
-		expect(prefix, job[i].data, job[i].len, want);
+		expect(job[i].data, job[i].len, want);
 		assert_memory_equal(out[i], want, SHA256_LEN);
 		assert_int_equal(out[i][SHA256_LEN], 0xee);
 	}
@@ -91,16 +90,16 @@ vectors(void)
 
 	assert_non_null(million);
 	for (i = 0; i < 3; i++) {
-		job.data = v[i].text + 1;
-		job.len = strlen(v[i].text) - 1;
-		sha256_jobs((uint8_t)v[i].text[0], &job, 1);
+		job.data = v[i].text;
+		job.len = strlen(v[i].text);
+		sha256_jobs(&job, 1);
 		assert_string_equal(sodium_bin2hex(hex, sizeof(hex), out, sizeof(out)),
 		    v[i].digest);
 	}
 	memset(million, 'a', 1000000);
 	job.data = million;
-	job.len = 999999;
-	sha256_jobs('a', &job, 1);
+	job.len = 1000000;
+	sha256_jobs(&job, 1);
 	assert_string_equal(sodium_bin2hex(hex, sizeof(hex), out, sizeof(out)),
 	    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	free(million);
@@ -121,7 +120,7 @@ lengths(void)
 	for (n = 0; n < LONGEST; n += n < 300 || n % 1024 > 960 ? 1 : 13) {
 		for (i = 0; i < 16; i++)
 			len[i] = n;
-		check((uint8_t)n, len, 16, n);
+		check(len, 16, n);
 	}
 }
 
@@ -139,8 +138,32 @@ counts(void)
 	for (n = 0; n <= 70; n++) {
 		for (i = 0; i < n; i++)
 			len[i] = 280 + i;
-		check(0, len, n, 0);
+		check(len, n, 0);
 	}
+}
+
+/* More than are sorted at a time, and two lengths in turns. */
+static void
+many(void)
+{
+	static struct sha256_job job[2500];
+	static uint8_t out[2500][SHA256_LEN];
+	uint8_t want[SHA256_LEN];
+	size_t i;
+
+	for (i = 0; i < 2500; i++)
+		job[i] = (struct sha256_job){ text + i % 64, i % 3 == 0 ? 65 : i % 700, out[i] };
+	sha256_jobs(job, 2500);
+	for (i = 0; i < 2500; i++) {
+		expect(job[i].data, job[i].len, want);
+		assert_memory_equal(out[i], want, SHA256_LEN);
+	}
+}
+
+static void
+test_many(void **state)
+{
+	with_each(many);
 }
 
 static void
@@ -161,7 +184,7 @@ mixtures(void)
 			len[i] = (size_t)rand() % (round % 2 == 0 ? 400 : LONGEST);
 		if (round % 4 == 0)	/* a long one among the last */
 			len[MANY - 1] = LONGEST;
-		check(1, len, MANY, (size_t)round);
+		check(len, MANY, (size_t)round);
 	}
 }
 
@@ -185,9 +208,9 @@ lines(void)
 	    (const unsigned char[randombytes_SEEDBYTES]){ 7 });
 	for (i = 0; i < 16; i++)
 		job[i] = (struct sha256_job){ line + 3 * i, 65535, out[i] };
-	sha256_jobs(0, job, 16);
+	sha256_jobs(job, 16);
 	for (i = 0; i < 16; i++) {
-		expect(0, job[i].data, job[i].len, want);
+		expect(job[i].data, job[i].len, want);
 		assert_memory_equal(out[i], want, SHA256_LEN);
 	}
 }
@@ -206,7 +229,7 @@ test_engines(void **state)
 	assert_true(sha256_use("openssl"));
 	assert_string_equal(sha256_engine(), "openssl");
 	assert_true(sha256_use(NULL));
-	sha256_jobs(0, NULL, 0);
+	sha256_jobs(NULL, 0);
 }
 
 int
@@ -216,6 +239,7 @@ main(void)
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_mixtures),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_engines)
