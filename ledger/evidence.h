@@ -13,6 +13,11 @@
 #define EVIDENCE_DEPTH_MAX 16	/* directories inside one another */
 #define EVIDENCE_FILES_MAX 100000
 
+/* What a path names that is neither a directory nor a regular file, and is not
+ * to be opened: "a FIFO", "a device", "a socket".  NULL: none of these, or
+ * nothing is there. */
+const char *evidence_special(const char *path);
+
 /* The directory itself (which may be reached by a link), or -1 and errno. */
 int evidence_dir(const char *path);
 

@@ -248,24 +248,24 @@ load_ledger_of(struct bundle *b)
 {
 	struct verify_options options = { .path = b->options->ledger, .key = &b->key };
 	struct verify_result *findings = calloc(1, sizeof(*findings));
-	char path[EVIDENCE_PATH_MAX], vkey[NOTE_VKEY_MAX + 2];
-	FILE *file;
+	const int dirfd = evidence_dir(b->options->ledger);
+	char *vkey = NULL;
 	size_t len = 0;
 	int result = -1;
 
-	snprintf(path, sizeof(path), "%s/log.vkey", b->options->ledger);
-	if ((file = fopen(path, "re")) != NULL) {
-		len = fread(vkey, 1, sizeof(vkey), file);
-		fclose(file);
+	if (dirfd >= 0) {
+		vkey = evidence_read(dirfd, "log.vkey", NOTE_VKEY_MAX + 1, &len);
+		close(dirfd);
 	}
-	if (len > 0 && vkey[len - 1] == '\n')
+	if (vkey != NULL && len > 0 && vkey[len - 1] == '\n')
 		len--;
-	if (findings == NULL || note_key_parse(&b->key, vkey, len) != 0)
+	if (findings == NULL || vkey == NULL || note_key_parse(&b->key, vkey, len) != 0)
 		bundle_fail(b, "%.300s: no log.vkey that can be read", b->options->ledger);
 	else
 		result = load_open(&b->load, &options, findings, b->err, b->err_len);
 	if (result == 0 && b->load.kind != VERIFY_LEDGER)
 		result = bundle_fail(b, "%.300s: no ledger", b->options->ledger);
+	free(vkey);
 	free(findings);
 	return result;
 }

@@ -463,6 +463,7 @@ int
 scanner_scan(struct scanner *scanner, const char *path,
     struct scan_result *result, char *err, size_t err_len)
 {
+	const char *special = evidence_special(path);
 	struct stat st;
 	int fd;
 
@@ -470,6 +471,11 @@ scanner_scan(struct scanner *scanner, const char *path,
 		return -1;
 	if (stat(path, &st) != 0) {
 		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (special != NULL) {	/* not even opened, which can block or do something */
+		snprintf(err, err_len, "%.200s: %s; what can be scanned is a directory or a "
+		    "regular file", scan_name(scanner, path), special);
 		return -1;
 	}
 	if (S_ISDIR(st.st_mode)) {

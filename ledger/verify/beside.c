@@ -8,40 +8,25 @@
 #include "ledger/verify/beside.h"
 #include "ledger/verify/locate.h"
 
-/* The leaves of the segment that begins at `first`, as many as are there;
- * NULL: none. */
-static uint8_t (*
-read_leaves(const struct load *load, uint64_t first, uint64_t *count))[TREE_HASH_LEN]
+/* The leaves of the segment that begins at `first`, as many as are there. */
+static int
+open_leaves(const struct load *load, uint64_t first, struct leaves *leaves)
 {
-	const size_t room = (size_t)HASHES_SEGMENT * TREE_HASH_LEN;
 	char name[HASHES_NAME_MAX];
-	uint8_t *leaves = malloc(room);
-	ptrdiff_t n = -1;
-	int fd;
 
 	snprintf(name, sizeof(name), "hashes-%020llu", (unsigned long long)first);
-	fd = evidence_open(load->dirfd, name, NULL);
-	if (fd >= 0 && leaves != NULL)
-		n = evidence_pread(fd, leaves, room, 0);
-	if (fd >= 0)
-		close(fd);
-	*count = n > 0 ? (uint64_t)n / TREE_HASH_LEN : 0;
-	if (*count > 0)
-		return (uint8_t (*)[TREE_HASH_LEN])leaves;
-	free(leaves);
-	return NULL;
+	return leaves_open(leaves, load->dirfd, name, HASHES_SEGMENT);
 }
 
 static int
 append_leaves(const struct load *load, uint64_t size, struct tree_frontier *tree)
 {
-	uint64_t count, i;
-	uint8_t (*leaf)[TREE_HASH_LEN] = read_leaves(load, tree->size, &count);
-	int status = leaf != NULL && count >= size - tree->size ? 0 : -1;
+	struct leaves leaves;
+	int status = open_leaves(load, tree->size, &leaves);
 
-	for (i = 0; status == 0 && tree->size < size; i++)
-		status = tree_frontier_append(tree, leaf[i]);
-	free(leaf);
+	if (status == 0)
+		status = leaves_append(&leaves, size - tree->size, tree);
+	leaves_close(&leaves);
 	return status;
 }
 
@@ -71,17 +56,15 @@ fold_to_end(const struct load *load, const struct locate *l)
 	struct tree_frontier tree;
 	uint8_t got[TREE_HASH_LEN];
 	struct hashes_end end;
-	uint64_t i;
 
 	if (l->end - l->first < HASHES_SEGMENT)
 		return true;	/* all of them are in the signed root */
 	tree_frontier_init(&tree);
-	for (i = 0; i < l->leaves; i++)
-		if (tree_frontier_append(&tree, l->leaf[i]) != 0)
-			return false;
+	if (l->leaves->count != HASHES_SEGMENT ||
+	    leaves_append(l->leaves, HASHES_SEGMENT, &tree) != 0)
+		return false;
 	tree_frontier_root(&tree, got);
-	return l->leaves == HASHES_SEGMENT &&
-	    hashes_read_end(load->dirfd, l->first, &end) == 0 &&
+	return hashes_read_end(load->dirfd, l->first, &end) == 0 &&
 	    memcmp(got, end.root, TREE_HASH_LEN) == 0;
 }
 
@@ -125,12 +108,13 @@ static int
 take_segment(const struct load *load, uint64_t first, uint64_t size,
     struct verify_result *result)
 {
-	struct locate l = { .load = load, .result = result, .first = first, .end = size };
-	uint8_t (*leaf)[TREE_HASH_LEN] = read_leaves(load, first, &l.leaves);
+	struct leaves leaves;
+	struct locate l = { .load = load, .result = result, .leaves = &leaves,
+	    .first = first, .end = size };
 	int status = -1;
 
-	l.leaf = (const uint8_t (*)[TREE_HASH_LEN])leaf;
-	if (leaf != NULL && fold_to_end(load, &l))
+	if (open_leaves(load, first, &leaves) == 0 && leaves.count > 0 &&
+	    fold_to_end(load, &l))
 		status = 0;
 	if (status == 0 && result != NULL) {
 		status = locate_begin(&l);
@@ -138,7 +122,7 @@ take_segment(const struct load *load, uint64_t first, uint64_t size,
 			locate_end(&l);
 		locate_free(&l);
 	}
-	free(leaf);
+	leaves_close(&leaves);
 	return status;
 }
 

@@ -302,7 +302,8 @@ chain_heads_fit(struct chain *chain, const struct record_line *heads)
 	return fits;
 }
 
-static void
+/* The line's stream; NULL: none, or one too many. */
+static struct chain_stream *
 take(struct chain *chain, const struct here *here)
 {
 	const struct record_line *r = &here->line->record;
@@ -310,12 +311,12 @@ take(struct chain *chain, const struct here *here)
 
 	if (here->line->rule != NULL) {
 		note(chain, CHAIN_UNREADABLE, here, NULL, 0);
-		return;
+		return NULL;
 	}
 	if ((s = stream_of(chain, r->stream)) == NULL) {
 		chain->crowded = true;
 		note(chain, CHAIN_CROWDED, here, NULL, 0);
-		return;
+		return NULL;
 	}
 	if (s->records == 0 && !s->recalled)
 		take_first(chain, here, s);
@@ -337,6 +338,7 @@ take(struct chain *chain, const struct here *here)
 	s->next_seq = r->seq + 1;
 	s->last_index = here->index;
 	s->records++;
+	return s;
 }
 
 /* Each line, one after the other. */
@@ -350,7 +352,7 @@ take_lines(struct chain *chain, const struct walk_batch *batch)
 		here.line = &batch->lines[i];
 		here.index = batch->index + i;
 		here.number = batch->line + i;
-		take(chain, &here);
+		(void)take(chain, &here);
 	}
 }
 
@@ -364,10 +366,10 @@ take_stretch(struct chain *chain, const struct walk_batch *batch,
 	    .line = &batch->lines[stretch->first],
 	    .index = batch->index + stretch->first,
 	    .number = batch->line + stretch->first };
-	struct chain_stream *s;
+	struct chain_stream *s = take(chain, &here);
 
-	take(chain, &here);
-	s = &chain->stream[chain->recent];
+	if (s == NULL)
+		return;
 	memcpy(s->last, last->leaf, TREE_HASH_LEN);
 	s->next_seq = last->record.seq + 1;
 	s->last_index = batch->index + stretch->last;

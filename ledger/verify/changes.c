@@ -122,8 +122,7 @@ static int
 name_by_leaves(struct pass *pass)
 {
 	struct locate locate = { .load = pass->load, .result = pass->result,
-	    .leaf = (const uint8_t (*)[TREE_HASH_LEN])pass->load->leaf,
-	    .leaves = pass->load->leaves, .first = pass->load->frontier.size,
+	    .leaves = &pass->load->leaves, .first = pass->load->frontier.size,
 	    .end = UINT64_MAX };
 	int status = locate_begin(&locate);
 
@@ -164,7 +163,7 @@ changes_name(struct pass *pass, uint64_t good, uint64_t bad)
 
 	if (rechain(pass) != 0)
 		return -1;
-	if (pass->load->leaf != NULL)
+	if (pass->load->leaves_good)
 		return name_by_leaves(pass);
 	if (name_by_hashes(pass, bad))
 		return 0;

@@ -267,7 +267,7 @@ check_length(struct pass *pass)
 		f->has_index = true;
 		f->index = r->sealed;
 		f->count = r->size - r->sealed;
-	} else if (r->size > r->sealed && pass->load->leaf == NULL) {
+	} else if (r->size > r->sealed && !pass->load->leaves_good) {
 		verify_find(r, VERIFY_GAP, "inserted", "%" PRIu64
 		    " records more than the checkpoint has", r->size - r->sealed);
 	}

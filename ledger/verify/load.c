@@ -14,8 +14,6 @@
 #include "ledger/verify/load.h"
 #include "ledger/verify/vouch.h"
 
-#define LEAVES_MAX (UINT64_C(256) * 1024 * 1024)	/* bytes */
-
 struct verify_finding *
 verify_find(struct verify_result *result, enum verify_verdict verdict,
     const char *code, const char *format, ...)
@@ -322,6 +320,19 @@ load_frontier(struct load *load, struct verify_result *result)
 	free(text);
 }
 
+static bool
+leaves_give(struct leaves *leaves, const struct load *load)
+{
+	struct tree_frontier tree = load->frontier;
+	uint8_t root[TREE_HASH_LEN];
+
+	if (!leaves->whole || leaves->count != load->latest.at.size - tree.size ||
+	    leaves_append(leaves, leaves->count, &tree) != 0)
+		return false;
+	tree_frontier_root(&tree, root);
+	return memcmp(root, load->latest.at.root, TREE_HASH_LEN) == 0;
+}
+
 /*
  * The leaves as they were when the bundle was made.  Nobody signed them; they
  * are believed only if they fold into the signed root, and then name exactly
@@ -330,37 +341,21 @@ load_frontier(struct load *load, struct verify_result *result)
 static void
 load_leaves(struct load *load, struct verify_result *result)
 {
-	struct tree_frontier tree = load->frontier;
-	uint8_t root[TREE_HASH_LEN];
-	size_t len;
-	uint64_t i;
-	char *bytes = evidence_read(load->dirfd, "ledger/leaves", LEAVES_MAX, &len);
+	/* where the checkpoint or the frontier is wrong, that was said */
+	const bool comparable = load->frontier_good &&
+	    load->latest.state != SEAL_MALFORMED && load->latest.state != SEAL_FORGED;
 
-	if (bytes == NULL) {
-		verify_find(result, errno == EFBIG ? VERIFY_NOT_ESTABLISHED : VERIFY_GAP,
-		    "leaves", "ledger/leaves: %s", load_reason());
+	if (leaves_open(&load->leaves, load->dirfd, "ledger/leaves", UINT64_MAX) != 0) {
+		verify_find(result, VERIFY_GAP, "leaves", "ledger/leaves: %s", load_reason());
 		return;
 	}
-	load->leaf = (uint8_t (*)[TREE_HASH_LEN])bytes;
-	load->leaves = len / TREE_HASH_LEN;
-	for (i = 0; i < load->leaves; i++)
-		if (tree_frontier_append(&tree, load->leaf[i]) != 0)
-			break;
-	tree_frontier_root(&tree, root);
-	if (len % TREE_HASH_LEN == 0 && load->frontier_good &&
-	    load->latest.state != SEAL_MALFORMED &&
-	    load->latest.state != SEAL_FORGED &&
-	    tree.size == load->latest.at.size &&
-	    memcmp(root, load->latest.at.root, TREE_HASH_LEN) == 0)
+	load->leaves_good = comparable && leaves_give(&load->leaves, load);
+	if (load->leaves_good)
 		return;
-	/* where the checkpoint or the frontier is wrong, that was said */
-	if (load->frontier_good && load->latest.state != SEAL_MALFORMED &&
-	    load->latest.state != SEAL_FORGED)
+	if (comparable)
 		verify_find(result, VERIFY_GAP, "leaves",
 		    "ledger/leaves: they do not give the checkpoint's root");
-	free(bytes);
-	load->leaf = NULL;
-	load->leaves = 0;
+	leaves_close(&load->leaves);
 }
 
 /* Does that key, or one that follows from it, sign the checkpoint? */
@@ -541,6 +536,7 @@ load_close(struct load *load)
 	manifest_free(&load->manifest);
 	free(load->segment);
 	free(load->seals.seal);
-	free(load->leaf);
+	if (load->leaves_good)
+		leaves_close(&load->leaves);
 	free(load->note);
 }

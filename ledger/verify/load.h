@@ -5,6 +5,7 @@
 
 #include "ledger/anchor/epochs.h"
 #include "ledger/bundle/manifest.h"
+#include "ledger/verify/leaves.h"
 #include "ledger/verify/seals.h"
 #include "ledger/verify/verify.h"
 #include "ledger/verify/walk.h"
@@ -26,8 +27,8 @@ struct load {
 	char origin[NOTE_NAME_MAX + 1];	/* of the latest one */
 	char *note;			/* its file, or NULL */
 	size_t note_len;
-	uint8_t (*leaf)[TREE_HASH_LEN];	/* bundle: level 0 as it was, or NULL */
-	uint64_t leaves;
+	struct leaves leaves;		/* bundle: level 0 as it was */
+	bool leaves_good;		/* they give the checkpoint's root */
 	bool coverage;			/* there is a coverage manifest */
 	uint64_t bytes;			/* in all files that were listed */
 };

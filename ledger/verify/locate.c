@@ -18,23 +18,35 @@ slot_of(const struct locate *l, const uint8_t leaf[TREE_HASH_LEN])
 	return h & l->mask;
 }
 
-int
-locate_begin(struct locate *l)
+/* The table of the leaves from base on. */
+static void
+tabulate(struct locate *l, uint64_t base)
 {
-	uint64_t i, at, size = 64;
+	const uint8_t *leaf;
+	uint64_t i, at;
 
-	l->at = l->pending = 0;
-	while (size < 2 * l->leaves)
-		size *= 2;
-	l->mask = size - 1;
-	if (l->leaves >= UINT32_MAX ||
-	    (l->table = calloc(size, sizeof(*l->table))) == NULL)
-		return -1;
-	for (i = 0; i < l->leaves; i++) {
-		for (at = slot_of(l, l->leaf[i]); l->table[at] != 0; at = (at + 1) & l->mask)
+	memset(l->table, 0, (l->mask + 1) * sizeof(*l->table));
+	l->base = base;
+	for (i = 0; i < LOCATE_SPAN && (leaf = leaves_at(l->leaves, base + i)) != NULL; i++) {
+		for (at = slot_of(l, leaf); l->table[at] != 0; at = (at + 1) & l->mask)
 			;
 		l->table[at] = (uint32_t)(i + 1);
 	}
+}
+
+int
+locate_begin(struct locate *l)
+{
+	const uint64_t span = l->leaves->count < LOCATE_SPAN ? l->leaves->count : LOCATE_SPAN;
+	uint64_t size = 64;
+
+	l->at = l->pending = 0;
+	while (size < 2 * span)
+		size *= 2;
+	l->mask = size - 1;
+	if ((l->table = malloc(size * sizeof(*l->table))) == NULL)
+		return -1;
+	tabulate(l, 0);
 	return 0;
 }
 
@@ -49,14 +61,32 @@ locate_free(struct locate *l)
 static uint64_t
 ahead(const struct locate *l, const uint8_t leaf[TREE_HASH_LEN], uint64_t window)
 {
+	const uint8_t *other;
 	uint64_t slot, i;
 
 	for (slot = slot_of(l, leaf); l->table[slot] != 0; slot = (slot + 1) & l->mask) {
-		i = l->table[slot] - 1;
+		i = l->base + l->table[slot] - 1;
 		if (i >= l->at && i - l->at < window &&
-		    memcmp(l->leaf[i], leaf, TREE_HASH_LEN) == 0)
+		    (other = leaves_at(l->leaves, i)) != NULL &&
+		    memcmp(other, leaf, TREE_HASH_LEN) == 0)
 			return i - l->at;
 	}
+	return window;
+}
+
+/* So many leaves behind `at` may be the next line's. */
+static uint64_t
+window_of(struct locate *l)
+{
+	const uint64_t left = l->leaves->count - l->at;
+	uint64_t window = WINDOW + (uint64_t)l->pending;
+
+	if (window > left)
+		window = left;
+	if (window > LOCATE_SPAN)
+		window = LOCATE_SPAN;
+	if (l->at + window > l->base + LOCATE_SPAN)
+		tabulate(l, l->at);
 	return window;
 }
 
@@ -135,9 +165,7 @@ locate_batch(struct locate *l, const struct walk_batch *batch)
 	unsigned i;
 
 	for (i = 0; i < batch->count; i++) {
-		window = l->leaves - l->at;
-		if (window > WINDOW + l->pending)
-			window = WINDOW + l->pending;
+		window = window_of(l);
 		k = ahead(l, batch->lines[i].leaf, window);
 		if (k < window) {
 			difference(l, k);
@@ -152,7 +180,7 @@ locate_batch(struct locate *l, const struct walk_batch *batch)
 void
 locate_end(struct locate *l)
 {
-	difference(l, l->leaves - l->at);
+	difference(l, l->leaves->count - l->at);
 }
 
 /* ---- by the chain ---- */

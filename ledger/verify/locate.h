@@ -5,26 +5,28 @@
 #include "ledger/verify/chain.h"
 #include "ledger/verify/load.h"
 
+#define LOCATE_SPAN (UINT64_C(1) << 20)	/* leaves that are looked through at most */
+
 /*
  * By the authenticated leaves: exactly.  Fed with the lines in order, then
- * ended; each difference becomes one finding.
+ * ended; each difference becomes one finding.  Memory is constant; what is a
+ * difference for more than LOCATE_SPAN records in a row has no end.
  */
 struct locate {
 	const struct load *load;
 	struct verify_result *result;
-	const uint8_t (*leaf)[TREE_HASH_LEN];
-	uint64_t leaves;
+	struct leaves *leaves;
 	uint64_t first;		/* index of the first leaf in the tree */
 	uint64_t end;		/* size of the signed tree: what lies beyond is not told */
 	unsigned segment;	/* of the load, where the lines begin */
-	uint32_t *table;	/* hash table of leaves, number + 1 */
-	uint64_t mask;
+	uint32_t *table;	/* hash table of leaves from base on, number + 1 */
+	uint64_t mask, base;
 	uint64_t at;		/* next authentic leaf, counted from the first */
 	unsigned pending;	/* lines since then that match none */
 	struct verify_finding place;	/* of the first of these */
 };
 
-/* What is named by then may be set before: load, result, leaf, leaves, first,
+/* What is named by then may be set before: load, result, leaves, first,
  * end, segment.  0, or -1 where memory lacks; free in any case. */
 int locate_begin(struct locate *locate);
 void locate_batch(struct locate *locate, const struct walk_batch *batch);

@@ -529,11 +529,15 @@ verify(struct args *args, const struct verify_defaults *defaults,
 	struct coverage *coverage = NULL;
 	struct report report = { .path = args->path, .verify = result };
 	enum archive_status archive = ARCHIVE_GOOD;
+	const char *special = evidence_special(args->path);
 	char err[512] = "out of memory";
 	double began = now();
 	int status = EXIT_USAGE_OR_IO;
 
-	if (scanned == NULL)
+	if (special != NULL)
+		snprintf(err, sizeof(err), "%.200s: %s; evidence is a directory or a regular "
+		    "file", args->path, special);
+	if (scanned == NULL || special != NULL)
 		goto out;
 	args->dir = args->path;
 	if (archive_is(args->path)) {

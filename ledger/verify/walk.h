@@ -14,9 +14,9 @@
 
 #include "ledger/record.h"
 #include "ledger/tree.h"
+#include "ledger/verify/subtree.h"
 
-#define WALK_LEVEL 10		/* of a whole batch's root */
-#define WALK_LINES (1u << WALK_LEVEL)	/* lines of a batch at most */
+#define WALK_LINES SUBTREE_LEAVES	/* lines of a batch at most */
 #define WALK_THREADS_MAX 16
 
 struct walk_line {
@@ -28,8 +28,6 @@ struct walk_line {
 	struct record_line record;	/* meant where rule is NULL */
 };
 
-struct walk_hashes;
-
 /* No batch reaches over a multiple of WALK_LINES in the tree. */
 struct walk_batch {
 	uint64_t index;			/* of the first line in the tree */
@@ -38,7 +36,7 @@ struct walk_batch {
 	unsigned count;
 	size_t bytes;			/* of its lines with their LFs */
 	const struct walk_line *lines;
-	const struct walk_hashes *hashes;	/* of the tree over them */
+	const struct subtree *subtree;	/* the tree over them */
 	void *facts;			/* what `look` made of it */
 };
 

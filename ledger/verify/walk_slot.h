@@ -2,27 +2,9 @@
 #ifndef LEDGER_VERIFY_WALK_SLOT_H
 #define LEDGER_VERIFY_WALK_SLOT_H
 
-#include "ledger/sha256/sha256.h"
 #include "ledger/verify/walk.h"
 
 #define WALK_BUFFER (1024 * 1024)	/* bytes of a batch */
-
-/* Two hashes as the message of the node above them. */
-struct walk_pair {
-	uint8_t prefix;
-	uint8_t hash[2][TREE_HASH_LEN];
-};
-_Static_assert(sizeof(struct walk_pair) == 1 + 2 * TREE_HASH_LEN,
-    "a pair is hashed where it lies");
-
-/*
- * The hashes over the places 0 to WALK_LINES - 1 of an aligned subtree, as far
- * as a batch has its lines: the leaves, then level by level up to the root.
- */
-struct walk_hashes {
-	struct walk_pair pair[WALK_LINES];
-	struct sha256_job job[WALK_LINES];
-};
 
 enum walk_state { WALK_EMPTY, WALK_READ, WALK_DONE };
 
@@ -30,7 +12,7 @@ enum walk_state { WALK_EMPTY, WALK_READ, WALK_DONE };
 struct walk_slot {
 	struct walk_batch batch;
 	struct walk_line *lines;
-	struct walk_hashes *hashes;
+	struct subtree *subtree;
 	void *facts;
 	char *buf;		/* WALK_BUFFER bytes, and one in front of them */
 	size_t have;		/* bytes in buf */
