@@ -91,11 +91,16 @@ skip_plain(const struct scan *s, const char *p)
 	uint64_t w, marks;
 
 #ifdef __SSE2__
-	for (; s->end - p >= 16; p += 16) {
-		const unsigned found = not_plain16(p);
+	unsigned found;
 
+	for (; s->end - p >= 16; p += 16) {
+		found = not_plain16(p);
 		if (found != 0)
 			return p + __builtin_ctz(found);
+	}
+	if (s->end - s->text >= 16) {	/* the last 16, without those before p */
+		found = not_plain16(s->end - 16) >> (16 - (s->end - p));
+		return found != 0 ? p + __builtin_ctz(found) : s->end;
 	}
 #endif
 	for (; s->end - p >= 8; p += 8) {

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define HEX_LEN (2 * RECORD_HASH_LEN)
 #define HEAD "{\"v\":1,\"prev\":\""
 #define HEAD_LEN (sizeof(HEAD) - 1)
@@ -21,12 +25,45 @@
 
 _Static_assert(HEAD_LEN == RECORD_PREV_AT, "prev stands at byte 15");
 
-/* Loops without branches over whole registers, so that the compiler takes 16
- * digits at a time.  False where one is no lowercase digit. */
+#ifdef __SSE2__
+
+/* 16 digits as 8 bytes in the lower halves of words.  *good loses the bits of
+ * what is no lowercase digit. */
+static __m128i
+decode_16(const char *hex, __m128i *good)
+{
+	const __m128i text = _mm_loadu_si128((const __m128i *)hex);
+	const __m128i digit = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+	const __m128i letter = _mm_sub_epi8(text, _mm_set1_epi8('a'));
+	const __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit);
+	const __m128i is_letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(5)), letter);
+	const __m128i value = _mm_add_epi8(_mm_and_si128(text, _mm_set1_epi8(15)),
+	    _mm_and_si128(is_letter, _mm_set1_epi8(9)));
+
+	*good = _mm_and_si128(*good, _mm_or_si128(is_digit, is_letter));
+	return _mm_and_si128(_mm_or_si128(_mm_slli_epi16(value, 4), _mm_srli_epi16(value, 8)),
+	    _mm_set1_epi16(0xff));
+}
+
+/* False where one is no lowercase digit. */
 static bool
 decode_prev(const char hex[HEX_LEN], uint8_t out[RECORD_HASH_LEN])
 {
-	uint16_t pair[RECORD_HASH_LEN];
+	__m128i good = _mm_set1_epi8(-1);
+	const __m128i a = decode_16(hex, &good), b = decode_16(hex + 16, &good);
+	const __m128i c = decode_16(hex + 32, &good), d = decode_16(hex + 48, &good);
+
+	_mm_storeu_si128((__m128i *)out, _mm_packus_epi16(a, b));
+	_mm_storeu_si128((__m128i *)(out + 16), _mm_packus_epi16(c, d));
+	return _mm_movemask_epi8(good) == 0xffff;
+}
+
+#else
+
+/* False where one is no lowercase digit. */
+static bool
+decode_prev(const char hex[HEX_LEN], uint8_t out[RECORD_HASH_LEN])
+{
 	uint8_t value[HEX_LEN], bad = 0;
 	size_t i;
 
@@ -37,15 +74,12 @@ decode_prev(const char hex[HEX_LEN], uint8_t out[RECORD_HASH_LEN])
 		bad |= (digit > 9) & (letter > 5);
 		value[i] = digit > 9 ? (uint8_t)(letter + 10) : digit;
 	}
-	memcpy(pair, value, sizeof(pair));
 	for (i = 0; i < RECORD_HASH_LEN; i++)
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-		out[i] = (uint8_t)(pair[i] >> 4 | pair[i]);
-#else
-		out[i] = (uint8_t)(pair[i] << 4 | pair[i] >> 8);
-#endif
+		out[i] = (uint8_t)(value[2 * i] << 4 | value[2 * i + 1]);
 	return bad == 0;
 }
+
+#endif
 
 /* Which way a name of at least 8 readable bytes goes. */
 static unsigned
@@ -87,15 +121,14 @@ read_seq(const char *at, const char *end, uint64_t *seq)
 	return n > 0 && value <= RECORD_SEQ_MAX && (*at != '0' || n == 1) ? n : 0;
 }
 
-/* The number that 8 digits make, first the most significant; -1 where one is
- * none.  Pairs of neighbours are joined three times, all pairs at once. */
+/* The number that 8 digits make, the first byte in memory the most significant;
+ * -1 where one is none.  Pairs of neighbours are joined three times, all pairs at
+ * once. */
 static int64_t
-eight_digits(const char text[8])
+eight_digits(uint64_t w)
 {
 	const uint64_t zeros = UINT64_C(0x3030303030303030);
-	uint64_t w;
 
-	memcpy(&w, text, sizeof(w));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	w = __builtin_bswap64(w);
 #endif
@@ -107,13 +140,22 @@ eight_digits(const char text[8])
 	return (int64_t)((w * 10000 + (w >> 32)) & UINT64_C(0xffffffff));
 }
 
-/* `01.123456Z` of a minute that is known.  False where it is not in this form. */
+/* `01.123456Z` of a minute that is known.  False where it is not in this form.
+ * The digits are put together in a register: what is written to memory in pieces
+ * cannot be read as a whole at once. */
 static bool
 read_seconds(const char *at, int64_t *us)
 {
-	char digits[8] = { at[0], at[1] };
+	uint64_t digits;
+	uint16_t seconds;
 
-	memcpy(digits + 2, at + 3, 6);
+	memcpy(&seconds, at, sizeof(seconds));
+	memcpy(&digits, at + 1, sizeof(digits));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	digits = (digits & UINT64_C(0x0000ffffffffffff)) | (uint64_t)seconds << 48;
+#else
+	digits = (digits & ~UINT64_C(0xffff)) | seconds;
+#endif
 	*us = eight_digits(digits);
 	return *us >= 0 && at[0] < '6' && at[2] == '.' && at[9] == 'Z';
 }

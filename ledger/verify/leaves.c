@@ -1,10 +1,7 @@
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "ledger/evidence.h"
 #include "ledger/verify/leaves.h"
-#include "ledger/verify/subtree.h"
 
 int
 leaves_open(struct leaves *leaves, int dirfd, const char *path, uint64_t most)
@@ -58,39 +55,22 @@ leaves_at(struct leaves *leaves, uint64_t i)
 	return leaves->window[i - leaves->from];
 }
 
-/* As many as there are places for from that of the tree's size on. */
-static int
-append_some(struct leaves *leaves, uint64_t at, unsigned n, struct subtree *subtree,
-    struct tree_frontier *tree)
-{
-	const unsigned place = (unsigned)(tree->size % SUBTREE_LEAVES);
-	const uint8_t *leaf;
-	unsigned i;
-
-	for (i = 0; i < n; i++) {
-		if ((leaf = leaves_at(leaves, at + i)) == NULL)
-			return -1;
-		memcpy(subtree_leaf(subtree, place + i), leaf, TREE_HASH_LEN);
-	}
-	subtree_fold(subtree, place, place + n);
-	return subtree_append(subtree, place, place + n, tree);
-}
-
 int
 leaves_append(struct leaves *leaves, uint64_t count, struct tree_frontier *tree)
 {
-	struct subtree *subtree = malloc(sizeof(*subtree));
-	int status = subtree != NULL && count <= leaves->count ? 0 : -1;
+	const uint8_t (*window)[TREE_HASH_LEN] =
+	    (const uint8_t (*)[TREE_HASH_LEN])leaves->window;
 	uint64_t at = 0;
-	unsigned n;
+	size_t n;
 
-	if (subtree != NULL)
-		subtree_init(subtree);
-	for (; status == 0 && at < count; at += n) {
-		n = SUBTREE_LEAVES - (unsigned)(tree->size % SUBTREE_LEAVES);
-		n = count - at < n ? (unsigned)(count - at) : n;
-		status = append_some(leaves, at, n, subtree, tree);
+	if (count > leaves->count)
+		return -1;
+	for (; at < count; at += n) {
+		if (leaves_at(leaves, at) == NULL)
+			return -1;
+		n = count - at < leaves->have ? (size_t)(count - at) : leaves->have;
+		if (tree_frontier_append_leaves(tree, window, n) != 0)
+			return -1;
 	}
-	free(subtree);
-	return status;
+	return 0;
 }

@@ -30,8 +30,8 @@ void leaves_close(struct leaves *leaves);
 /* Leaf i, until the next call; NULL where it cannot be read any more. */
 const uint8_t *leaves_at(struct leaves *leaves, uint64_t i);
 
-/* Append them, up to that many, to the tree, whose size is a multiple of nothing
- * in particular.  0, or -1: they cannot be read, or are fewer. */
+/* Append that many of them, from the first on, to the tree.  0, or -1: they
+ * cannot be read, or are fewer. */
 int leaves_append(struct leaves *leaves, uint64_t count, struct tree_frontier *tree);
 
 #endif
