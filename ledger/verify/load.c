@@ -14,6 +14,8 @@
 #include "ledger/verify/load.h"
 #include "ledger/verify/vouch.h"
 
+#define THREADS_DEFAULT_MAX 4
+
 struct verify_finding *
 verify_find(struct verify_result *result, enum verify_verdict verdict,
     const char *code, const char *format, ...)
@@ -206,13 +208,19 @@ by_first(const void *a, const void *b)
 }
 
 static int
-load_ledger(struct load *load, uint64_t from, struct verify_result *result,
-    char *err, size_t err_len)
+load_ledger(struct load *load, const struct verify_options *options,
+    struct verify_result *result, char *err, size_t err_len)
 {
+	struct seals_log log = { .dirfd = load->dirfd, .epochs = &load->epochs,
+	    .size = options->since ? load->head.at.size : 0, .latest = &load->latest,
+	    .threads = load_threads(options) };
+	int status;
+
 	/* the checkpoint first: what is appended meanwhile lies behind it */
-	if (load_latest(load, "checkpoint", result) != 0 ||
-	    seals_load_log(&load->seals, load->dirfd, from, &load->epochs, &load->latest,
-	    load->note, load->note_len, result) != 0 ||
+	status = load_latest(load, "checkpoint", result);
+	log.note = load->note;
+	log.note_len = load->note_len;
+	if (status != 0 || seals_load_log(&load->seals, &log, result) != 0 ||
 	    evidence_walk(load->dirfd, segment_visit, load) != 0) {
 		snprintf(err, err_len, "cannot list the ledger: %s", load_reason());
 		return -1;
@@ -514,11 +522,21 @@ load_open(struct load *load, const struct verify_options *options,
 		return -1;
 	if ((load->kind == VERIFY_BUNDLE ?
 	    load_bundle(load, options, result, err, err_len) :
-	    load_ledger(load, options->since ? load->head.at.size : 0, result,
-	    err, err_len)) != 0)
+	    load_ledger(load, options, result, err, err_len)) != 0)
 		return -1;
 	seals_sort(&load->seals);
 	return 0;
+}
+
+unsigned
+load_threads(const struct verify_options *options)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (options->threads != 0)
+		return options->threads;
+	return online < 1 ? 1 : online > THREADS_DEFAULT_MAX ? THREADS_DEFAULT_MAX :
+	    (unsigned)online;
 }
 
 uint64_t

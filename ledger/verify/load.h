@@ -38,6 +38,9 @@ int load_open(struct load *load, const struct verify_options *options,
     struct verify_result *result, char *err, size_t err_len);
 void load_close(struct load *load);
 
+/* As many as the options say, or as suits the machine. */
+unsigned load_threads(const struct verify_options *options);
+
 /* Size of the latest checkpoint, 0 where there is none that can be read. */
 uint64_t load_sealed(const struct load *load);
 

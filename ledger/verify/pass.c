@@ -1,10 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ledger/verify/pass.h"
-
-#define THREADS_DEFAULT_MAX 4
 
 /* Roots at the sizes that were signed. */
 static void
@@ -213,24 +210,13 @@ on_torn(void *context, unsigned segment, uint64_t line, uint64_t bytes)
 	return 0;
 }
 
-static unsigned
-threads_of(const struct verify_options *options)
-{
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (options->threads != 0)
-		return options->threads;
-	return online < 1 ? 1 : online > THREADS_DEFAULT_MAX ? THREADS_DEFAULT_MAX :
-	    (unsigned)online;
-}
-
 int
 pass_run(struct pass *pass, char *err, size_t err_len)
 {
 	struct walk walk = {
 		.dirfd = pass->load->dirfd, .segments = pass->load->segment,
 		.segment_count = pass->load->segments,
-		.first = pass->load->frontier.size, .threads = threads_of(pass->options),
+		.first = pass->load->frontier.size, .threads = load_threads(pass->options),
 		.look = look, .facts_size = sizeof(struct part),
 		.batch = on_batch, .torn = on_torn, .context = pass,
 	};

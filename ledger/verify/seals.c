@@ -7,9 +7,10 @@
 
 #include "ledger/evidence.h"
 #include "ledger/verify/load.h"
-#include "ledger/verify/seals.h"
+#include "ledger/verify/seal_many.h"
 
 #define LOG "checkpoints"
+#define TASKS 512		/* checkpoints that are verified at once */
 #define BLOCK (4 * NOTE_MAX)	/* bytes of the log in memory */
 
 /* Signed by a key of another epoch than the size belongs to? */
@@ -249,45 +250,105 @@ log_seek_size(struct log *log, uint64_t from)
 	return log_seek(log, 0);
 }
 
-int
-seals_load_log(struct seals *seals, int dirfd, uint64_t from,
-    const struct epochs *epochs, const struct seal *latest, const char *known,
-    size_t known_len, struct verify_result *result)
-{
-	uint64_t size = 0;
-	struct seal seal;
-	const char *note;
-	struct log log;
-	size_t len;
-	int status;
+/* What seals_load_log is about. */
+struct load_log {
+	struct seals *seals;
+	const struct seals_log *from;
+	struct verify_result *result;
+	uint64_t size;			/* of the last one that was good */
+	struct seal_task task[TASKS];
+	unsigned tasks;
+};
 
-	if (log_open(&log, dirfd) != 0 || log_seek_size(&log, from) != 0) {
+/* The next notes of the log, as many as are verified at once.  As log_next. */
+static int
+gather(struct load_log *l, struct log *log)
+{
+	const struct seals_log *from = l->from;
+	struct seal_task *task;
+	const char *note;
+	int status = 1;
+	size_t len;
+
+	for (l->tasks = 0; l->tasks < TASKS && (status = log_next(log, &note, &len)) == 1;) {
+		task = &l->task[l->tasks];
+		*task = (struct seal_task){ .text = NULL, .len = len,
+		    .end = log->at - (log->have - log->used) };
+		seal_read(&task->seal, note, len, NULL, NULL);
+		if (task->seal.state != SEAL_MALFORMED && task->seal.at.size < from->size)
+			continue;	/* of what was verified before */
+		l->tasks++;
+		if (from->note != NULL && len == from->note_len &&
+		    memcmp(note, from->note, len) == 0)
+			task->seal = *from->latest;
+		else if (task->seal.state != SEAL_MALFORMED &&
+		    (task->text = strndup(note, len)) == NULL)
+			return -1;
+	}
+	return status;
+}
+
+/* In the order of the file.  0, or -1 where memory lacks. */
+static int
+take(struct load_log *l)
+{
+	const struct seal_task *task;
+	unsigned i;
+
+	for (i = 0; i < l->tasks; i++) {
+		task = &l->task[i];
+		if (task->seal.state == SEAL_FORGED || task->seal.state == SEAL_MALFORMED)
+			verify_find(l->result, VERIFY_GAP, "checkpoint", "the checkpoint that "
+			    "ends at byte %" PRIu64 " of the file of all: %s", task->end,
+			    task->seal.why);
+		else if (task->seal.at.size < l->size)
+			verify_find(l->result, VERIFY_GAP, "rollback", "the file of all "
+			    "checkpoints has size %" PRIu64 " after size %" PRIu64,
+			    task->seal.at.size, l->size);
+		else
+			l->size = task->seal.at.size;
+		if (task->seal.state != SEAL_MALFORMED && seals_add(l->seals, &task->seal) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* 0, or -1 and errno. */
+static int
+load_all(struct load_log *l, struct log *log)
+{
+	int status, error, taken;
+	unsigned i;
+
+	do {
+		status = gather(l, log);
+		error = errno;
+		seal_many(l->task, l->tasks, l->from->epochs, l->from->threads);
+		taken = take(l);
+		for (i = 0; i < l->tasks; i++)
+			free(l->task[i].text);
+		errno = taken != 0 ? ENOMEM : error;
+	} while (status == 1 && taken == 0);
+	return status < 0 || taken != 0 ? -1 : 0;
+}
+
+int
+seals_load_log(struct seals *seals, const struct seals_log *from,
+    struct verify_result *result)
+{
+	struct load_log *l = calloc(1, sizeof(*l));
+	struct log log = { .fd = -1 };
+	int status = 0;
+
+	if (l == NULL)
+		return -1;
+	l->seals = seals;
+	l->from = from;
+	l->result = result;
+	if (log_open(&log, from->dirfd) != 0 || log_seek_size(&log, from->size) != 0) {
 		verify_find(result, VERIFY_NOT_ESTABLISHED, LOG,
 		    "the file of all checkpoints cannot be read: %s", load_reason());
-		log_close(&log);
-		return 0;
-	}
-	while ((status = log_next(&log, &note, &len)) == 1) {
-		seal_read(&seal, note, len, NULL, NULL);
-		if (seal.state != SEAL_MALFORMED && seal.at.size < from)
-			continue;	/* of what was verified before */
-		if (known != NULL && len == known_len && memcmp(note, known, len) == 0)
-			seal = *latest;
-		else if (seal.state != SEAL_MALFORMED)
-			seal_read(&seal, note, len, epochs, NULL);
-		if (seal.state == SEAL_FORGED || seal.state == SEAL_MALFORMED)
-			verify_find(result, VERIFY_GAP, "checkpoint", "the checkpoint that ends "
-			    "at byte %" PRIu64 " of the file of all: %s",
-			    log.at - (log.have - log.used), seal.why);
-		else if (seal.at.size < size)
-			verify_find(result, VERIFY_GAP, "rollback", "the file of all checkpoints "
-			    "has size %" PRIu64 " after size %" PRIu64, seal.at.size, size);
-		else
-			size = seal.at.size;
-		if (seal.state != SEAL_MALFORMED && (status = seals_add(seals, &seal)) != 0)
-			break;
-	}
-	if (status < 0 && errno != ENOMEM) {
+	} else if ((status = load_all(l, &log)) != 0 && errno != ENOMEM) {
 		verify_find(result, VERIFY_GAP, "checkpoint",
 		    "the file of all checkpoints: %s", load_reason());
 		status = 0;
@@ -296,6 +357,7 @@ seals_load_log(struct seals *seals, int dirfd, uint64_t from,
 		verify_find(result, VERIFY_NOT_ESTABLISHED, LOG, "more than %u checkpoints: "
 		    "the oldest were not compared with the records", SEALS_MAX);
 	log_close(&log);
+	free(l);
 	return status;
 }
 

@@ -46,16 +46,25 @@ struct seals {
 int seals_add(struct seals *seals, const struct seal *seal);
 void seals_sort(struct seals *seals);
 
+/* Where the log of all checkpoints is, and what is known before. */
+struct seals_log {
+	int dirfd;
+	uint64_t size;			/* read only from about this size on */
+	const struct epochs *epochs;
+	/* the checkpoint of the note that stands in a file of its own: there too it
+	 * need be verified only once; note NULL: none */
+	const struct seal *latest;
+	const char *note;
+	size_t note_len;
+	unsigned threads;
+};
+
 /*
- * The log of all checkpoints below dirfd: sizes must grow, and each be signed;
- * findings for what is not so.  Read in constant memory, and only from about
- * size `from` on.  latest is the checkpoint of the note (len bytes, or NULL)
- * that stands in a file of its own: there too it need be verified only once.
- * 0, or -1 where memory lacks.
+ * The log of all checkpoints: sizes must grow, and each be signed; findings for
+ * what is not so.  Read in constant memory.  0, or -1 where memory lacks.
  */
-int seals_load_log(struct seals *seals, int dirfd, uint64_t from,
-    const struct epochs *epochs, const struct seal *latest, const char *note,
-    size_t len, struct verify_result *result);
+int seals_load_log(struct seals *seals, const struct seals_log *from,
+    struct verify_result *result);
 
 /* The text of the note of that size and root in the log of all, to be freed;
  * NULL where it is not there. */

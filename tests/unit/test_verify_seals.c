@@ -1,0 +1,122 @@
+/*
+ * The log of all checkpoints: verified on any number of threads it gives the
+ * same findings in the same order, more of it than is taken at once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ledger/verify/verify.h"
+#include "ledger_maker.h"
+
+#define CHECKPOINTS 1300
+
+static struct verify_result result;
+static char base[64], dir[96];
+
+/* The n-th note of the log, from 0. */
+static char *
+note(struct maker *m, unsigned n)
+{
+	char *at = m->checkpoints, *end = at + m->checkpoints_len;
+
+	for (; n > 0; n--) {
+		at = memmem(at, (size_t)(end - at), "\n\n", 2);
+		assert_non_null(at);
+		at = memchr(at + 2, '\n', (size_t)(end - at - 2));
+		assert_non_null(at);
+		at++;
+	}
+	return at;
+}
+
+/* Another digit within its signature. */
+static void
+forge(struct maker *m, unsigned n)
+{
+	char *end = note(m, n + 1), *digit = end - 30;
+
+	*digit = *digit == 'A' ? 'B' : 'A';
+}
+
+static void
+verify(const struct maker *m, unsigned threads)
+{
+	struct verify_options options = { .path = dir, .key = &m->key, .threads = threads };
+	char err[256] = "";
+
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+}
+
+/* The findings about the log, which must be these notes and no others. */
+static void
+expect(struct maker *m, const unsigned *forged, unsigned count)
+{
+	unsigned i, found = 0;
+	char where[64];
+
+	for (i = 0; i < result.findings; i++) {
+		if (strcmp(result.finding[i].code, "checkpoint") != 0)
+			continue;
+		assert_true(found < count);
+		snprintf(where, sizeof(where), "ends at byte %td ",
+		    note(m, forged[found] + 1) - m->checkpoints);
+		assert_non_null(strstr(result.finding[i].what, where));
+		found++;
+	}
+	assert_int_equal(found, count);
+}
+
+static void
+fill(struct maker *m)
+{
+	unsigned i;
+
+	maker_init(m);
+	maker_add(m, "broker", "open", NULL, "{}");
+	for (i = 1; i < CHECKPOINTS; i++) {
+		maker_seal(m);
+		maker_add(m, "broker", i + 1 < CHECKPOINTS ? "use" : "close", NULL, "{}");
+	}
+	maker_seal(m);
+}
+
+static void
+test_threads(void **state)
+{
+	static const unsigned forged[] = { 0, 3, 511, 512, 513, 900, CHECKPOINTS - 2 };
+	struct maker m;
+	unsigned threads, n, i;
+
+	fill(&m);
+	for (n = 0; n <= 7; n += 7) {
+		for (i = 0; i < n; i++)
+			forge(&m, forged[i]);
+		make_temp_dir(base);
+		snprintf(dir, sizeof(dir), "%s/l", base);
+		maker_save(&m, dir, 0);
+		for (threads = 1; threads <= 3; threads++) {
+			verify(&m, threads);
+			assert_int_equal(result.verdict, n == 0 ? VERIFY_COMPLETE : VERIFY_GAP);
+			assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
+			expect(&m, forged, n);
+			verify_free(&result);
+		}
+		remove_tree(base);
+	}
+	maker_free(&m);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
