@@ -346,13 +346,14 @@ api_start(const struct api_options *options, char *err, size_t err_len)
 	}
 	pthread_mutex_init(&api->lock, NULL);
 	pthread_cond_init(&api->freed, NULL);
+	flood_init(&api->flood);
 	json_set_alloc_funcs(malloc, wiping_free);
 	if (options_copy(api, options) == -1 || lanes_make(api) == -1) {
 		snprintf(err, err_len, "the API needs %d ledger ports and memory",
 		    API_LEDGER_PORTS);
 		goto fail;
 	}
-	api->watch = api_watch_new(api_run_orphaned, api);
+	api->watch = api_watch_new(api_run_orphaned, api_refusals_due, api);
 	if (api->watch == NULL) {
 		snprintf(err, err_len, "nothing to watch processes with: %s",
 		    strerror(errno));
@@ -396,6 +397,9 @@ api_stop(struct api *api)
 		if (api->listeners[i].daemon != NULL)
 			MHD_stop_daemon(api->listeners[i].daemon);
 	api_watch_free(api->watch);
+	if (api->lanes[0].port != NULL)
+		(void)api_refusals_tell(api, true);
+	flood_destroy(&api->flood);
 	sockets_close(api);
 	for (size_t i = 0; i < API_LEDGER_PORTS; i++)
 		gate_thread_free(api->lanes[i].thread);

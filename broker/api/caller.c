@@ -47,13 +47,13 @@ no_browser(struct api_call *call)
 	if (call->door != DOOR_TCP)
 		return true;
 	if (host == NULL || !host_is_local(host)) {
-		api_refuse(call, 421, "api/host",
+		api_refuse_caller(call, 421, "api/host",
 		    "the Host field must be 127.0.0.1 or localhost",
 		    "call the API by its address");
 		return false;
 	}
 	if (header(call, "Origin") != NULL) {
-		api_refuse(call, 403, "api/origin",
+		api_refuse_caller(call, 403, "api/origin",
 		    "the API is not for web pages",
 		    "call it from a program");
 		return false;
@@ -138,10 +138,9 @@ identify(struct api_call *call)
 	struct run *inside;
 	bool bad;
 
-	peer_find(call);
 	call->run = run_of_token(call, &bad);
 	if (bad) {
-		api_refuse(call, 401, "run/unknown",
+		api_refuse_caller(call, 401, "run/unknown",
 		    "the token is of no open run (tokens do not outlive a run or a restart), or not for this process",
 		    "send the token of an open run as Authorization: Bearer");
 		return false;
@@ -164,7 +163,7 @@ allowed(struct api_call *call)
 	case RIGHT_OPERATOR:
 		if (call->operator)
 			return true;
-		api_refuse(call, 403, "api/operator-only",
+		api_refuse_caller(call, 403, "api/operator-only",
 		    "only the operator may do this, on the operator's socket and not from within a run",
 		    "use `countersign` outside the run");
 		return false;
@@ -177,7 +176,7 @@ allowed(struct api_call *call)
 	}
 	if (call->run != NULL)
 		return true;
-	api_refuse(call, 401, "run/required", "the call names no open run",
+	api_refuse_caller(call, 401, "run/required", "the call names no open run",
 	    "send the run's token as Authorization: Bearer");
 	return false;
 }
@@ -185,6 +184,7 @@ allowed(struct api_call *call)
 bool
 api_admit(struct api_call *call)
 {
+	peer_find(call);
 	return no_browser(call) &&
 	    (call->route->right == RIGHT_ANYONE || identify(call)) &&
 	    allowed(call);

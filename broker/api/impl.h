@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "api/watch.h"
+#include "plane/flood.h"
 #include "slice.h"
 
 #include <jansson.h>
@@ -40,6 +41,7 @@ struct api {
 	pthread_cond_t freed;
 	struct api_lane lanes[API_LEDGER_PORTS];
 	struct api_watch *watch;	/* of the processes that runs end with */
+	struct flood flood;		/* refusals of callers without a run */
 	_Atomic unsigned in_flight;
 	atomic_bool stopping;
 	_Atomic uint64_t answers[6];	/* by hundreds of the status */
@@ -111,6 +113,15 @@ void api_refuse_problem(struct api_call *call, const struct gate_problem *why);
 
 json_t *api_receipt(const struct ledger_receipt *receipt);
 json_t *api_time(int64_t unix_s);	/* RFC 3339, UTC */
+
+/* --- refusal.c -------------------------------------------------------- */
+
+/* api_refuse, and a record of it where the caller showed no open run. */
+void api_refuse_caller(struct api_call *call, unsigned status,
+    const char *rule, const char *detail, const char *remedy);
+/* Record what was only counted: what is due, or all; true where more is. */
+bool api_refusals_tell(struct api *api, bool all);
+bool api_refusals_due(void *api);	/* for the watch */
 
 /* --- caller.c --------------------------------------------------------- */
 

@@ -25,6 +25,7 @@ struct watched {
 
 struct api_watch {
 	void (*ended)(void *arg, struct run *run);
+	bool (*due)(void *arg);
 	void *arg;
 	pthread_t thread;
 	int epoll, wake;
@@ -32,7 +33,7 @@ struct api_watch {
 	struct watched *first;
 	uint64_t next_number;
 	size_t n_looked_at;
-	bool stop;
+	bool stop, later;
 };
 
 static void
@@ -184,10 +185,39 @@ look(struct api_watch *watch, int *wait_ms)
 	bool stop;
 
 	pthread_mutex_lock(&watch->lock);
-	*wait_ms = watch->n_looked_at > 0 ? LOOK_MS : -1;
+	*wait_ms = watch->n_looked_at > 0 || watch->later ? LOOK_MS : -1;
 	stop = watch->stop;
 	pthread_mutex_unlock(&watch->lock);
 	return !stop;
+}
+
+void
+api_watch_later(struct api_watch *watch)
+{
+	bool first;
+
+	pthread_mutex_lock(&watch->lock);
+	first = !watch->later;
+	watch->later = true;
+	pthread_mutex_unlock(&watch->lock);
+	if (first)
+		wake(watch);
+}
+
+static void
+call_due(struct api_watch *watch)
+{
+	bool call;
+
+	pthread_mutex_lock(&watch->lock);
+	call = watch->later;
+	watch->later = false;
+	pthread_mutex_unlock(&watch->lock);
+	if (!call || !watch->due(watch->arg))
+		return;
+	pthread_mutex_lock(&watch->lock);
+	watch->later = true;
+	pthread_mutex_unlock(&watch->lock);
 }
 
 static void *
@@ -208,6 +238,7 @@ thread_main(void *arg)
 				    events[i].data.u64));
 		}
 		tell(watch, take(watch, is_gone, 0));
+		call_due(watch);
 	}
 	return NULL;
 }
@@ -246,14 +277,16 @@ release(struct api_watch *watch)
 }
 
 struct api_watch *
-api_watch_new(void (*ended)(void *arg, struct run *run), void *arg)
+api_watch_new(void (*ended)(void *arg, struct run *run),
+    bool (*due)(void *arg), void *arg)
 {
 	struct api_watch *watch = calloc(1, sizeof(*watch));
 	int error;
 
 	if (watch == NULL)
 		return NULL;
-	*watch = (struct api_watch){ .ended = ended, .arg = arg, .epoll = -1,
+	*watch = (struct api_watch){ .ended = ended, .due = due, .arg = arg,
+	    .epoll = -1,
 	    .wake = -1 };
 	error = pthread_mutex_init(&watch->lock, NULL);
 	if (error != 0) {

@@ -14,9 +14,11 @@
 struct api_watch;
 
 /* ended() is called on the thread, with a run whose process is gone and which
- * is still open; it may block.  NULL with errno. */
+ * is still open; it may block.  So may due(), which is called every second from
+ * api_watch_later() on until it returns false.  NULL with errno. */
 struct api_watch *api_watch_new(void (*ended)(void *arg, struct run *run),
-    void *arg);
+    bool (*due)(void *arg), void *arg);
+void api_watch_later(struct api_watch *watch);	/* any thread */
 void api_watch_free(struct api_watch *watch);	/* joins; NULL-safe */
 
 /* Watch the process (pid, start_time) for run; one that is gone already is

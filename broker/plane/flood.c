@@ -114,3 +114,14 @@ flood_take(struct flood *flood, int64_t now_ms, bool all,
 	pthread_mutex_unlock(&flood->lock);
 	return found;
 }
+
+bool
+flood_pending(struct flood *flood)
+{
+	bool pending;
+
+	pthread_mutex_lock(&flood->lock);
+	pending = flood->counts > 0;
+	pthread_mutex_unlock(&flood->lock);
+	return pending;
+}

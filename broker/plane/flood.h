@@ -49,4 +49,7 @@ bool flood_admits(struct flood *flood, int64_t uid,
 bool flood_take(struct flood *flood, int64_t now_ms, bool all,
     struct gate_counted *out);
 
+/* Is there any that was not taken yet? */
+bool flood_pending(struct flood *flood);
+
 #endif

@@ -1,0 +1,79 @@
+/* Refusals of callers that showed no open run are recorded, within the data
+ * plane's bounds (plane/flood.h): one by one, then by number. */
+#include "api/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t
+clock_now(clockid_t clock, int64_t per_s)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * per_s +
+	    (int64_t)now.tv_nsec / (1000000000 / per_s);
+}
+
+static void
+append(struct api *api, const char *body, size_t len)
+{
+	struct api_lane *lane = api_lane_take(api);
+	struct rules *rules = gate_rules(api->options.gate);
+	struct ledger_record record = { .type = "refusal",
+	    .policy = rules_digest(rules), .body = body, .body_len = len };
+	struct ledger_receipt receipt;
+
+	/* The caller is refused whatever becomes of it. */
+	(void)ledger_append_wait(lane->port, &record, &receipt);
+	rules_unref(rules);
+	api_lane_give(api, lane);
+}
+
+void
+api_refuse_caller(struct api_call *call, unsigned status, const char *rule,
+    const char *detail, const char *remedy)
+{
+	struct gate_request request = { .kind = GATE_HTTP, .route = "api",
+	    .peer = call->peer, .body_len = 0 };
+	struct gate_verdict *verdict = calloc(1, sizeof(*verdict));
+	struct api *api = call->api;
+
+	if (verdict != NULL && call->run == NULL) {
+		gate_refuse(api->options.gate, &request, status, rule, detail,
+		    remedy, verdict);
+		if (!flood_admits(&api->flood, call->peer.uid, verdict,
+		    clock_now(CLOCK_MONOTONIC, 1000),
+		    clock_now(CLOCK_REALTIME, 1000000)))
+			api_watch_later(api->watch);
+		else if (verdict->record_len > 0)
+			append(api, verdict->record, verdict->record_len);
+		gate_verdict_release(verdict);
+	}
+	free(verdict);
+	api_refuse(call, status, rule, detail, remedy);
+}
+
+bool
+api_refusals_tell(struct api *api, bool all)
+{
+	char *body = malloc(GATE_RECORD_MAX);
+	struct gate_counted counted;
+	int n;
+
+	while (body != NULL && flood_take(&api->flood,
+	    clock_now(CLOCK_MONOTONIC, 1000), all, &counted)) {
+		n = gate_counted_record(&counted, body, GATE_RECORD_MAX);
+		if (n > 0)
+			append(api, body, (size_t)n);
+	}
+	free(body);
+	return flood_pending(&api->flood);
+}
+
+bool
+api_refusals_due(void *arg)
+{
+	return api_refusals_tell(arg, false);
+}
