@@ -1,12 +1,16 @@
 #include "home.h"
 
+#include "ledger/utf8.h"
+
 #include <errno.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static char home[PATH_MAX];
@@ -98,6 +102,33 @@ home_make(char *err, size_t err_len)
 		snprintf(err, err_len, "%s is open to other users (mode %04o): "
 		    "chmod 700 it", path, (unsigned)(st.st_mode & 07777));
 		return -1;
+	}
+	return 0;
+}
+
+int
+home_name_check(const char *dir, char *err, size_t err_len)
+{
+	const size_t room = sizeof(((struct sockaddr_un *)0)->sun_path) -
+	    sizeof("/run/operator.sock");
+	size_t len = strlen(dir), at, n;
+
+	_Static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) -
+	    sizeof("/run/operator.sock") == HOME_DIR_MAX, "the header says so");
+	if (len > room) {
+		snprintf(err, err_len, "the home's path has %zu bytes; at most %zu "
+		    "leave room for the address of a Unix socket in it: choose a "
+		    "shorter one with COUNTERSIGN_HOME", len, room);
+		return -1;
+	}
+	for (at = 0; at < len; at += n) {
+		n = utf8_char(dir + at, len - at);
+		if (n == 0 || (unsigned char)dir[at] < 0x20 || dir[at] == 0x7f) {
+			snprintf(err, err_len, "the home's path %s: choose another "
+			    "with COUNTERSIGN_HOME", n == 0 ? "is not UTF-8" :
+			    "has control characters");
+			return -1;
+		}
 	}
 	return 0;
 }

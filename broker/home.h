@@ -25,6 +25,12 @@ const char *home_dir(char *err, size_t err_len);
  * somebody else or that others may enter.  0, or -1 with a message. */
 int home_make(char *err, size_t err_len);
 
+/* Can everything be named that will lie in a home of this path?  JSON wants
+ * UTF-8, settings of other programs a single line, and a socket's address has
+ * room for HOME_DIR_MAX bytes before it.  0, or -1 with a message. */
+#define HOME_DIR_MAX 89
+int home_name_check(const char *dir, char *err, size_t err_len);
+
 /* Nobody but us and root may write path (a file, or a directory with all that is
  * in it), nor a directory from HOME down to it: what lies there says where
  * secrets go.  0, also for a path outside HOME; -1 with a message that says what

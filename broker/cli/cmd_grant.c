@@ -115,7 +115,12 @@ cmd_grant(const struct opts *opts)
 	}
 	result = client_call(&call, &reply);
 	free(body);
-	if (result == CLIENT_OK)
+	if (result == CLIENT_NO_DAEMON) {
+		cli_err("the daemon that opened this run has ended or was restarted, "
+		    "and the run's token died with it: a new `countersign run` "
+		    "gives another");
+		rc = CLI_REFUSED;
+	} else if (result == CLIENT_OK)
 		print_answer(opts, &reply, id == NULL);
 	else
 		rc = client_fail(result, &reply);

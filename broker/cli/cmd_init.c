@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 #include "daemon/harden.h"
 #include "daemon/keys.h"
+#include "home.h"
 #include "ledger/append.h"
 #include "policy/policy.h"
 #include "private_file.h"
@@ -342,7 +343,8 @@ cmd_init(const struct opts *opts)
 		rc = CLI_USAGE;
 		goto out;
 	}
-	if (check_free(&init) != 0 || (passphrase = get_passphrase(&init)) == NULL ||
+	if (home_name_check(init.home, init.err, sizeof(init.err)) != 0 ||
+	    check_free(&init) != 0 || (passphrase = get_passphrase(&init)) == NULL ||
 	    make_dir(&init) != 0)
 		goto out;
 	if (make_all(&init, passphrase) == 0 && move_home(&init) == 0)

@@ -1,6 +1,7 @@
 #include "cli/run_env.h"
 #include "cli/client.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,14 +240,21 @@ static void
 node(struct run_env *env, const char *preload)
 {
 	const char *had = run_env_get(env, "NODE_OPTIONS");
-	char *copy;
+	char *copy, quoted[2 * PATH_MAX], *out = quoted;
 
-	if (preload == NULL || strpbrk(preload, "\"\\") != NULL)
+	if (preload == NULL)
 		return;
+	/* Within quotes Node takes what stands behind a backslash as it is. */
+	for (; *preload != '\0' && out < quoted + sizeof(quoted) - 2; preload++) {
+		if (*preload == '"' || *preload == '\\')
+			*out++ = '\\';
+		*out++ = *preload;
+	}
+	*out = '\0';
 	copy = strdup(had != NULL ? had : "");
 	if (copy != NULL)
 		run_env_set(env, "NODE_OPTIONS", "%s%s--require \"%s\"", copy,
-		    copy[0] != '\0' ? " " : "", preload);
+		    copy[0] != '\0' ? " " : "", quoted);
 	else
 		env->failed = true;
 	free(copy);
