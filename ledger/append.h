@@ -177,6 +177,7 @@ pid_t ledger_recorder_pid(const struct ledger *ledger);
 struct ledger_counts {
 	uint64_t records, batches, checkpoints, refused, bytes;
 	uint64_t epoch;		/* of the signing key in force */
+	uint64_t full;		/* 1 where the last record found no space */
 };
 void ledger_counts(const struct ledger *ledger, struct ledger_counts *out);
 

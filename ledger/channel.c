@@ -38,7 +38,7 @@ struct shared {
 	_Alignas(64) _Atomic uint32_t sleeps;	/* the recorder wants its bell */
 	_Atomic uint32_t stop, failed, gone, rotate;
 	_Alignas(64) _Atomic uint64_t records, batches, checkpoints, refused,
-	    bytes, epoch;
+	    bytes, epoch, full;
 	struct shared_port port[];
 };
 
@@ -467,6 +467,8 @@ channel_count(struct channel *channel, const struct ledger_counts *counts)
 	    memory_order_relaxed);
 	atomic_store_explicit(&shared->epoch, counts->epoch,
 	    memory_order_relaxed);
+	atomic_store_explicit(&shared->full, counts->full,
+	    memory_order_relaxed);
 }
 
 void
@@ -485,6 +487,8 @@ channel_counts(const struct channel *channel, struct ledger_counts *out)
 	out->bytes = atomic_load_explicit(&shared->bytes,
 	    memory_order_relaxed);
 	out->epoch = atomic_load_explicit(&shared->epoch,
+	    memory_order_relaxed);
+	out->full = atomic_load_explicit(&shared->full,
 	    memory_order_relaxed);
 }
 

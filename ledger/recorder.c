@@ -248,6 +248,7 @@ take(struct recorder *recorder, unsigned port)
 		recorder->counts.bytes += in->body_len;
 	else
 		recorder->counts.refused++;
+	recorder->counts.full = receipt.status == LEDGER_FULL;
 	recorder->n_taken++;
 	if (in->ticket == LEDGER_NO_RECEIPT)
 		return;

@@ -91,6 +91,7 @@ of_ledger(struct page *page, const struct ledger *ledger)
 
 	ledger_counts(ledger, &n);
 	one(page, "ledger_up", "gauge", "1 while records can be made durable.", ledger_healthy(ledger));
+	one(page, "ledger_full", "gauge", "1 where the last record found no space.", n.full);
 	one(page, "ledger_records_total", "counter", "Records appended.", n.records);
 	one(page, "ledger_batches_total", "counter", "Batches made durable together.", n.batches);
 	one(page, "ledger_checkpoints_total", "counter", "Checkpoints signed.", n.checkpoints);

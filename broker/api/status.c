@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,18 +101,60 @@ anchors(const struct api *api)
 	return list;
 }
 
-/* A witness that is down does not make the daemon ill; that it is, is said. */
+static const char *
+ledger_state(const struct api *api)
+{
+	struct ledger_counts counts;
+
+	if (!ledger_healthy(api->options.ledger))
+		return "failed";
+	ledger_counts(api->options.ledger, &counts);
+	return counts.full != 0 ? "full" : "ok";
+}
+
+/* The first witness that has seen another history than this, or NULL. */
+static const char *
+alarm_of(const struct anchorer *anchorer, char *text, size_t cap)
+{
+	struct anchor_view view;
+
+	for (unsigned i = 0; anchorer != NULL &&
+	    i < anchorer_parties(anchorer); i++) {
+		anchorer_look(anchorer, i, &view);
+		if (!anchor_reason_alarm(view.reason))
+			continue;
+		snprintf(text, cap, "%s: %s", view.name,
+		    anchor_reason_text(view.reason));
+		return text;
+	}
+	return NULL;
+}
+
+/* A witness that is down does not make the daemon ill; that it is, is said.  One
+ * that has seen another history is an alarm: requests are served all the same. */
 void
 api_health(struct api_call *call)
 {
 	const struct anchorer *anchorer = call->api->options.anchorer;
-	bool well = ledger_healthy(call->api->options.ledger);
+	const char *ledger = ledger_state(call->api), *reason;
+	bool well = strcmp(ledger, "ok") == 0;
+	char text[512];
+	json_t *json;
 
-	api_answer(call, well ? 200 : 503, json_pack("{s:s, s:s, s:s, s:s, s:o}",
-	    "status", well ? "ok" : "failed", "ledger", well ? "ok" : "failed",
+	reason = alarm_of(anchorer, text, sizeof(text));
+	if (strcmp(ledger, "full") == 0)
+		reason = "there is no space for records: everything is refused "
+		    "until there is";
+	else if (!well)
+		reason = "the ledger failed: everything is refused";
+	json = json_pack("{s:s, s:s, s:s, s:s, s:o}", "status", !well ?
+	    "failed" : reason != NULL ? "degraded" : "ok", "ledger", ledger,
 	    "version", COUNTERSIGN_VERSION, "anchoring", anchorer == NULL ?
 	    "none" : anchorer_alive(anchorer) ? "running" : "gone", "anchors",
-	    anchors(call->api)));
+	    anchors(call->api));
+	if (json != NULL && reason != NULL)
+		json_object_set_new(json, "reason", json_string(reason));
+	api_answer(call, well ? 200 : 503, json);
 }
 
 void

@@ -84,6 +84,8 @@ print_status(const json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
 {
 	bool well = health->status == 200;
+	const char *reason = client_str(health->json, "reason");
+	bool full = strcmp(client_str(health->json, "ledger"), "full") == 0;
 
 	printf("home      %s\n", cli_home());
 	printf("daemon    pid %" JSON_INTEGER_FORMAT ", version %s, since %s\n",
@@ -95,8 +97,13 @@ print_status(const json_t *daemon, const struct client_reply *health,
 	    json_integer_value(json_object_get(daemon, "proxy_port")),
 	    json_integer_value(json_object_get(daemon, "api_port")));
 	printf("ledger    %s%s%s\n", cli_colour(stdout, well ? CLI_GREEN : CLI_RED),
-	    well ? "ok" : "failed: everything is refused; see run/daemon.log",
+	    well ? "ok" : full ? "full: everything is refused until there is "
+	    "space; free some where the ledger is" :
+	    "failed: everything is refused; see run/daemon.log",
 	    cli_colour(stdout, CLI_PLAIN));
+	if (well && reason[0] != '\0')
+		printf("alarm     %s%s%s\n", cli_colour(stdout, CLI_RED),
+		    cli_clean(reason), cli_colour(stdout, CLI_PLAIN));
 	print_anchors(health->json);
 	printf("runs      %zu open\n", open_runs(runs->json));
 }
@@ -112,6 +119,9 @@ print_json(json_t *daemon, const struct client_reply *health,
 	if (health->status != 0) {
 		json_object_set_new(out, "healthy",
 		    json_boolean(health->status == 200));
+		if (json_object_get(health->json, "reason") != NULL)
+			json_object_set(out, "reason",
+			    json_object_get(health->json, "reason"));
 		if (json_object_get(health->json, "anchors") != NULL)
 			json_object_set(out, "anchors",
 			    json_object_get(health->json, "anchors"));
@@ -141,7 +151,8 @@ cmd_status(const struct opts *opts)
 		daemon = start_daemon_json();
 		(void)client_operator("GET", "/v1/runs", NULL, &runs);
 	}
-	rc = result == CLIENT_OK ? CLI_OK : CLI_REFUSED;
+	rc = result == CLIENT_OK && strcmp(client_str(health.json, "status"),
+	    "ok") == 0 ? CLI_OK : CLI_REFUSED;
 	if (opt_flag(opts, "json"))
 		print_json(daemon, &health, &runs);
 	else if (result == CLIENT_NO_DAEMON)

@@ -133,6 +133,21 @@ print_covered(const struct run_reasons *reasons, bool direct_loopback)
 		fputs(direct_loopback ? " (--direct-loopback)\n" : "\n", stderr);
 }
 
+/* What an operator must hear of, whatever the run did. */
+static void
+print_alarm(void)
+{
+	struct client_reply reply;
+
+	(void)client_operator("GET", "/healthz", NULL, &reply);
+	if (client_str(reply.json, "reason")[0] != '\0')
+		fprintf(stderr, "  %salarm: %s%s; see `countersign status`\n",
+		    cli_colour(stderr, CLI_RED),
+		    cli_clean(client_str(reply.json, "reason")),
+		    cli_colour(stderr, CLI_PLAIN));
+	client_reply_release(&reply);
+}
+
 static void
 print_text(const struct run_close *close, const json_t *closed,
     const struct run_reasons *reasons, const char *bundle)
@@ -163,12 +178,16 @@ print_text(const struct run_close *close, const json_t *closed,
 		fprintf(stderr, "  %zu process%s of the run still live; what they "
 		    "ask for is refused\n", close->left_behind,
 		    close->left_behind == 1 ? "" : "es");
+	if (close->socket == NULL)
+		print_alarm();
 	if (close->socket != NULL)
 		fprintf(stderr, "  within %s: its records are there\n",
 		    cli_clean(client_str(close->run, "parent")));
 	else if (bundle == NULL)
-		fprintf(stderr, "  evidence: %snone%s\n",
-		    cli_colour(stderr, CLI_RED), cli_colour(stderr, CLI_PLAIN));
+		fprintf(stderr, "  evidence: %snone%s; once the cause is gone: "
+		    "countersign bundle %s\n", cli_colour(stderr, CLI_RED),
+		    cli_colour(stderr, CLI_PLAIN),
+		    cli_clean(client_str(closed, "id")));
 	else
 		fprintf(stderr, "  evidence: %s\n  verify:   countersign verify\n",
 		    bundle);
