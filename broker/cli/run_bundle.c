@@ -45,10 +45,11 @@ run_bundle_keep_tags(const char *run)
 		cli_err("the scan tags stay in %s: %s", from, strerror(errno));
 }
 
-int
-run_bundle_write(const json_t *run, bool patience, char *path, size_t cap)
+static int
+write_it(const json_t *run, bool patience, char *path, size_t cap, char *err,
+    size_t err_len)
 {
-	char name[128], ledger[PATH_MAX], err[512] = "";
+	char name[128], ledger[PATH_MAX];
 	struct bundle_options options = { .ledger = ledger, .out = path,
 	    .run = client_str(run, "id") };
 	struct bundle_pack packs[PACKS_MAX];
@@ -65,16 +66,42 @@ run_bundle_write(const json_t *run, bool patience, char *path, size_t cap)
 	for (i = 0; i < options.pack_count; i++)
 		packs[i] = (struct bundle_pack){ kept[i].digest, kept[i].dir };
 	options.packs = packs;
-	rc = bundle_write(&options, err, sizeof(err));
+	rc = bundle_write(&options, err, err_len);
 	for (tries = patience ? PATIENCE : 0; rc != 0 && tries > 0; tries--) {
 		nanosleep(&step, NULL);
-		rc = bundle_write(&options, err, sizeof(err));
+		rc = bundle_write(&options, err, err_len);
 	}
-	if (rc != 0)
-		cli_err("the run's evidence was not written: %s", cli_clean(err));
-	else
+	if (rc == 0)
 		run_bundle_keep_tags(options.run);
 	free(kept);
+	return rc;
+}
+
+int
+run_bundle_write(const json_t *run, bool patience, char *path, size_t cap)
+{
+	char err[512] = "";
+	int rc = write_it(run, patience, path, cap, err, sizeof(err));
+
+	if (rc != 0)
+		cli_err("the run's evidence was not written: %s", cli_clean(err));
+	return rc;
+}
+
+/* Whoever would have written it was killed; its end is on record all the same. */
+static int
+take_from_ledger(const char *id)
+{
+	json_t *run = json_pack("{s:s}", "id", id);
+	char path[PATH_MAX], err[512] = "";
+	int rc = -1;
+
+	if (run != NULL)
+		rc = write_it(run, false, path, sizeof(path), err, sizeof(err));
+	if (rc == 0)
+		cli_err("note: the evidence of %s was not written at its end; it is "
+		    "taken from the ledger: %s", id, path);
+	json_decref(run);
 	return rc;
 }
 
@@ -181,7 +208,7 @@ run_bundle_last(char *path, size_t cap, char *why, size_t why_cap)
 	}
 	snprintf(name, sizeof(name), "runs/%s", id);
 	cli_home_path(name, path, cap);
-	if (access(path, F_OK) == 0)
+	if (access(path, F_OK) == 0 || take_from_ledger(id) == 0)
 		return CLI_OK;
 	snprintf(why, why_cap, "%s, the last run, has no evidence here: it is "
 	    "still open, or its end was not recorded; an older run is verified "
