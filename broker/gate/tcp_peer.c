@@ -41,42 +41,63 @@ ask_for(int fd, struct query *out)
 	return true;
 }
 
-/* One answer: a socket, or an error. */
-static int64_t
-uid_in(const char *buf, size_t len)
+/* One answer: a socket, or an error (NULL). */
+static const struct inet_diag_msg *
+found_in(const char *buf, size_t len)
 {
 	const struct nlmsghdr *head = (const struct nlmsghdr *)buf;
 	const struct inet_diag_msg *found = NLMSG_DATA(head);
 
 	if (len < NLMSG_LENGTH(sizeof(*found)) || head->nlmsg_len > len ||
 	    head->nlmsg_type != SOCK_DIAG_BY_FAMILY)
-		return -1;
-	return found->idiag_uid;
+		return NULL;
+	return found;
 }
 
-struct peer
-tcp_peer(int fd)
+static bool
+look(int fd, struct inet_diag_msg *out)
 {
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-	struct peer peer = { -1, -1, 0 };
+	const struct inet_diag_msg *found = NULL;
 	struct query query;
 	_Alignas(struct nlmsghdr) char answer[1024];
 	ssize_t n;
 	int diag;
 
 	if (!ask_for(fd, &query))
-		return peer;
+		return false;
 	diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (diag == -1)
-		return peer;
+		return false;
 	/* The kernel answers before sendto returns, so nothing waits here. */
 	if (sendto(diag, &query, sizeof(query), 0,
 	    (const struct sockaddr *)&kernel, sizeof(kernel)) ==
 	    (ssize_t)sizeof(query)) {
 		n = recv(diag, answer, sizeof(answer), MSG_DONTWAIT);
 		if (n > 0)
-			peer.uid = uid_in(answer, (size_t)n);
+			found = found_in(answer, (size_t)n);
 	}
 	close(diag);
+	if (found != NULL)
+		*out = *found;
+	return found != NULL;
+}
+
+struct peer
+tcp_peer(int fd)
+{
+	struct peer peer = { -1, -1, 0 };
+	struct inet_diag_msg found;
+
+	if (look(fd, &found))
+		peer.uid = found.idiag_uid;
 	return peer;
+}
+
+bool
+tcp_peer_held(int fd)
+{
+	struct inet_diag_msg found;
+
+	return look(fd, &found) && found.idiag_inode != 0;
 }

@@ -24,4 +24,8 @@
  * connection is enough. */
 struct peer tcp_peer(int fd);
 
+/* Does a process still hold the peer's socket?  A peer that ended its half of the
+ * connection (shutdown(2)) looks like one that left (close(2)) but for that. */
+bool tcp_peer_held(int fd);
+
 #endif

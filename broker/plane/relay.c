@@ -1,4 +1,5 @@
 /* One allowed exchange: the head is injected, the bodies are pumped. */
+#include "gate/tcp_peer.h"
 #include "plane/inject.h"
 #include "plane/relay.h"
 
@@ -322,9 +323,9 @@ relay_run(struct conn *conn)
 		moved = true;
 	}
 	/* A client that hangs up wants no answer, and a stream might have no
-	 * other end. */
+	 * other end.  One that only ended its half waits for it. */
 	if (conn->stream.hung_up && conn->exchange->request.done &&
-	    conn->in.len == 0) {
+	    conn->in.len == 0 && !tcp_peer_held(conn->stream.source.fd)) {
 		relay_client_left(conn);
 		return STEP_ON;
 	}
