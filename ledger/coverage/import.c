@@ -395,8 +395,8 @@ read_egress(struct import *m)
 	char *port = next_field(&at), *protocol = next_field(&at);
 	int value, n;
 
-	if (port == NULL || strlen(port) > 5 || !digits(port, strlen(port), &value) ||
-	    next_field(&at) != NULL)
+	if (time == NULL || host == NULL || port == NULL || strlen(port) > 5 ||
+	    !digits(port, strlen(port), &value) || next_field(&at) != NULL)
 		return "time, host, port, and a protocol or nothing";
 	if (!read_seconds(time, &m->line.time_us) && !read_rfc3339(time, &m->line.time_us))
 		return "a time: seconds, or as in RFC 3339";
