@@ -9,7 +9,7 @@
 #include "ledger/scan/needles.h"
 #include "ledger/scan/scan.h"
 
-#define NEEDLES_MAX 8192
+#define NEEDLES_MAX 16384
 #define QUADS 65536
 #define STRIDE 4	/* a secret holds the four bytes at one of so many places in a row */
 #define LEAVES_DEPTH 16	/* of a secret that is JSON */
@@ -163,6 +163,26 @@ json_escape(const uint8_t *value, size_t len, char *out, bool slash)
 	return n;
 }
 
+/* Turned around, and with its letters thirteen further: what a text says that
+ * wants to be read by whoever knows how.  Decoded views of those are found, too. */
+static int
+add_disguised(struct scan_needles *needles, const char *name, const uint8_t *value,
+    size_t len, char *text)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		text[i] = (char)value[len - 1 - i];
+	if (add(needles, name, "reversed", text, len) != 0)
+		return -1;
+	for (i = 0; i < len; i++) {
+		char c = (char)value[i], a = c >= 'a' && c <= 'z' ? 'a' : 'A';
+
+		text[i] = c >= a && c <= a + 25 ? (char)(a + (c - a + 13) % 26) : c;
+	}
+	return add(needles, name, "rot13", text, len);
+}
+
 static int
 add_forms(struct scan_needles *needles, const char *name, const uint8_t *value,
     size_t len, char *plain, char *text, size_t cap)
@@ -183,7 +203,9 @@ add_forms(struct scan_needles *needles, const char *name, const uint8_t *value,
 	    add(needles, name, "percent", text, percent(value, len, text, false)) != 0 ||
 	    add(needles, name, "json", text, json_escape(value, len, text, false)) != 0)
 		return -1;
-	return add(needles, name, "json", text, json_escape(value, len, text, true));
+	if (add(needles, name, "json", text, json_escape(value, len, text, true)) != 0)
+		return -1;
+	return add_disguised(needles, name, value, len, text);
 }
 
 /* A copy that lives as long as the needles: findings point to it. */

@@ -116,6 +116,31 @@ forms(void **state)
 		}
 }
 
+/* Turned around, by thirteen letters, and base64 turned around. */
+static void
+disguised(void **state)
+{
+	static const char rot13[] = "f3pe/g \"inyhr\"+jvgu\\bqq=punef&zber";
+	char turned[128] = "", around[256], text[512], back[512];
+	const size_t len = strlen(SECRET);
+	size_t i, k, n;
+
+	for (i = 0; i < len; i++)
+		turned[i] = SECRET[len - 1 - i];
+	expect(turned, len, "reversed", 1);
+	expect(rot13, len, "rot13", 1);
+	for (i = 0; i < 3; i++) {
+		n = (size_t)snprintf(around, sizeof(around), "%.*s%s.", (int)i, "ab", SECRET);
+		sodium_bin2base64(text, sizeof(text), (const uint8_t *)around, n,
+		    sodium_base64_VARIANT_ORIGINAL);
+		n = strlen(text);
+		for (k = 0; k < n; k++)
+			back[k] = text[n - 1 - k];
+		write_file(dir, "a", back, n);
+		assert_int_equal(scan(), SCAN_FOUND);
+	}
+}
+
 static void
 formats_in_files(void **state)
 {
@@ -189,6 +214,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clean),
 		cmocka_unit_test(forms),
+		cmocka_unit_test(disguised),
 		cmocka_unit_test(formats_in_files),
 		cmocka_unit_test(across_blocks),
 		cmocka_unit_test(not_readable),
