@@ -1,5 +1,6 @@
 #include "cli/run_child.h"
 #include "cli/cli.h"
+#include "cli/run_tty.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,6 +60,10 @@ become(const struct run_child *child, int fd, pid_t parent,
 	(void)prctl(PR_SET_DUMPABLE, 1);
 	if (child->hide != NULL)
 		hide(child->hide, fd);
+	/* Without the rights for it nothing is hidden, either, and that was said. */
+	if (run_tty_guard() != 0 && errno != EACCES)
+		cli_err("note: the command could type into this terminal: %s",
+		    strerror(errno));
 	/* An agent must not go on without its broker. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)

@@ -284,16 +284,56 @@ fill(const struct run_hide_plan *plan, int socket)
 	return cover_all(plan) != 0 ? "files outside of it" : NULL;
 }
 
+/* Could the command rename what stands in dir?  Its owner may chmod it first. */
+static bool
+changeable(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) == 0 &&
+	    (st.st_uid == geteuid() || access(dir, W_OK) == 0);
+}
+
+/* A mount's own directory cannot be renamed, but those above it can: the home
+ * would be moved away for everybody, and another put in its place, to be given
+ * the next secret.  So each of them is mounted upon itself.  Those in "/" are
+ * left alone: only root could move them, and a link or a rename across a mount
+ * fails, which programs of root's would notice below /root and /tmp. */
+static int
+pin_above(const char *home)
+{
+	char part[PATH_MAX], *slash, *next;
+
+	snprintf(part, sizeof(part), "%s", home);
+	for (slash = strchr(part + 1, '/'); slash != NULL; slash = next) {
+		bool pin;
+
+		*slash = '\0';
+		pin = changeable(part);
+		*slash = '/';
+		if ((next = strchr(slash + 1, '/')) == NULL)
+			return 0;
+		*next = '\0';
+		if (pin && mount(part, part, NULL, MS_BIND | MS_REC, NULL) != 0)
+			return -1;
+		*next = '/';
+	}
+	return 0;
+}
+
 /* A new name space with mounts of its own, and the home's place taken. */
 static const char *
-cover(const struct run_hide *what, int *socket)
+cover(const struct run_hide_plan *plan, int *socket)
 {
+	const struct run_hide *what = &plan->what;
 	const char *step = enter();
 
 	if (step != NULL)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return "private mounts";
+	if (pin_above(plan->home) != 0)
+		return "the directories above it";
 	/* Only now: what is bound must be of this mount name space. */
 	*socket = open(what->socket, O_PATH | O_CLOEXEC);
 	if (mount("countersign", what->home, "tmpfs", FLAGS,
@@ -359,7 +399,7 @@ run_hide_apply(const struct run_hide_plan *plan, const char **step)
 	const struct run_hide *what = &plan->what;
 	int socket = -1, error;
 
-	*step = cover(what, &socket);
+	*step = cover(plan, &socket);
 	if (*step != NULL) {
 		error = errno;
 		if (socket != -1)
