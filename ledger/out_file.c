@@ -47,6 +47,18 @@ out_file_open(struct out_file *file, const char *path)
 	return (file->stream = fopen(path, "we")) != NULL ? 0 : -1;
 }
 
+bool
+out_file_same(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	if (path == NULL || other == NULL || strcmp(path, "-") == 0)
+		return false;
+	if (stat(path, &a) != 0 || stat(other, &b) != 0)
+		return strcmp(path, other) == 0;
+	return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* Devices and pipes have nothing to sync. */
 static int
 flush_and_sync(FILE *stream)

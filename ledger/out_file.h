@@ -7,6 +7,7 @@
 #define LEDGER_OUT_FILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct out_file {
@@ -17,6 +18,10 @@ struct out_file {
 
 /* 0, or -1 and errno.  path must live until the end. */
 int out_file_open(struct out_file *file, const char *path);
+
+/* Would writing to one change what the other names?  Plain files only; NULL is
+ * none, "-" no file. */
+bool out_file_same(const char *path, const char *other);
 
 /* Flush, sync and put in place; or, where the writer failed (good is 0), leave
  * what was there.  0, or -1 and errno. */

@@ -99,6 +99,30 @@ to_stdout(const char *path)
 	return path != NULL && strcmp(path, "-") == 0;
 }
 
+/* What is read must not be written over, nor one output by another.  A head
+ * that is held against may be the one that is saved. */
+static bool
+outputs_clash(const struct args *args)
+{
+	const char *const out[] = { args->html, args->sarif, args->save_head };
+	const char *const in[] = { args->path, args->key, args->trust, args->tags,
+	    args->head, args->since };
+	size_t i, k;
+
+	for (i = 0; i < 3; i++) {
+		for (k = 0; k < i; k++)
+			if (out_file_same(out[i], out[k]))
+				return true;
+		for (k = 0; k < (i == 2 ? 4 : 6); k++)
+			if (out_file_same(out[i], in[k]))
+				return true;
+		for (k = 0; k < args->truths; k++)
+			if (out_file_same(out[i], args->truth[k]))
+				return true;
+	}
+	return false;
+}
+
 /* -1: go on; else the status to leave with. */
 static int
 parse(int argc, char **argv, const struct verify_defaults *defaults,
@@ -240,6 +264,11 @@ parse(int argc, char **argv, const struct verify_defaults *defaults,
 	}
 	if (args->path == NULL) {
 		fprintf(stderr, "%s: which bundle or ledger?\n", defaults->program);
+		return usage(defaults);
+	}
+	if (outputs_clash(args)) {
+		fprintf(stderr, "%s: what is written would replace what is read, or two "
+		    "outputs are one file\n", defaults->program);
 		return usage(defaults);
 	}
 	return -1;
