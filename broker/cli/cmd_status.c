@@ -108,6 +108,14 @@ print_status(const json_t *daemon, const struct client_reply *health,
 	printf("runs      %zu open\n", open_runs(runs->json));
 }
 
+/* It works, and nobody contradicts its ledger. */
+static bool
+is_well(const struct client_reply *health)
+{
+	return health->status == 200 &&
+	    strcmp(client_str(health->json, "status"), "ok") == 0;
+}
+
 static void
 print_json(json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
@@ -118,7 +126,7 @@ print_json(json_t *daemon, const struct client_reply *health,
 	json_object_set_new(out, "running", json_boolean(health->status != 0));
 	if (health->status != 0) {
 		json_object_set_new(out, "healthy",
-		    json_boolean(health->status == 200));
+		    json_boolean(is_well(health)));
 		if (json_object_get(health->json, "reason") != NULL)
 			json_object_set(out, "reason",
 			    json_object_get(health->json, "reason"));
@@ -151,8 +159,7 @@ cmd_status(const struct opts *opts)
 		daemon = start_daemon_json();
 		(void)client_operator("GET", "/v1/runs", NULL, &runs);
 	}
-	rc = result == CLIENT_OK && strcmp(client_str(health.json, "status"),
-	    "ok") == 0 ? CLI_OK : CLI_REFUSED;
+	rc = result == CLIENT_OK && is_well(&health) ? CLI_OK : CLI_REFUSED;
 	if (opt_flag(opts, "json"))
 		print_json(daemon, &health, &runs);
 	else if (result == CLIENT_NO_DAEMON)
