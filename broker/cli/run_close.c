@@ -81,6 +81,41 @@ print_counts(const json_t *closed)
 	    cli_colour(stderr, CLI_PLAIN), missed, number(closed, "redacted"), sent);
 }
 
+/* A run below counts for itself: this one's numbers are its own requests'. */
+static void
+print_below(const struct run_below *below)
+{
+	char sent[32], missed[48] = "";
+
+	if (below->n == 0)
+		return;
+	human_bytes(below->bytes_out, sent, sizeof(sent));
+	if (below->failed > 0)
+		snprintf(missed, sizeof(missed), "%lld failed, ", below->failed);
+	fprintf(stderr, "  and in %zu run%s below: %s%lld allowed%s, %s%lld refused%s, "
+	    "%s%lld redacted, %s sent\n", below->n, below->n == 1 ? "" : "s",
+	    cli_colour(stderr, CLI_GREEN), below->allowed,
+	    cli_colour(stderr, CLI_PLAIN),
+	    cli_colour(stderr, below->refused > 0 ? CLI_RED : CLI_PLAIN),
+	    below->refused, cli_colour(stderr, CLI_PLAIN), missed,
+	    below->redacted, sent);
+	if (below->open > 0)
+		fprintf(stderr, "    without %zu whose end is not in the evidence\n",
+		    below->open);
+}
+
+static json_t *
+below_json(const struct run_below *below)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	    "runs", (json_int_t)below->n, "unknown", (json_int_t)below->open,
+	    "allowed", (json_int_t)below->allowed,
+	    "refused", (json_int_t)below->refused,
+	    "failed", (json_int_t)below->failed,
+	    "redacted", (json_int_t)below->redacted,
+	    "bytes_out", (json_int_t)below->bytes_out);
+}
+
 static void
 print_tunnels(const struct run_reasons *reasons)
 {
@@ -160,9 +195,11 @@ print_text(const struct run_close *close, const json_t *closed,
 	    cli_colour(stderr, CLI_BOLD), cli_clean(client_str(closed, "id")),
 	    cli_colour(stderr, CLI_PLAIN), close->seconds, close->child->status);
 	print_counts(closed);
+	print_below(&reasons->below);
 	for (i = 0; i < reasons->n && i < RUN_REASONS_SHOWN; i++)
-		fprintf(stderr, "    %zu x %s: %s\n", reasons->one[i].count,
+		fprintf(stderr, "    %zu x %s%s: %s\n", reasons->one[i].count,
 		    cli_clean(reasons->one[i].rule),
+		    reasons->one[i].below ? " (below)" : "",
 		    cli_clean(reasons->one[i].reason));
 	if (reasons->n > RUN_REASONS_SHOWN)
 		fprintf(stderr, "    and %zu other reasons; see `countersign ledger`\n",
@@ -203,10 +240,11 @@ print_json(const struct run_close *close, const json_t *closed,
 	json_object_update(out, (json_t *)closed);
 	json_object_del(out, "checkpoint");
 	for (i = 0; i < reasons->n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}", "rule",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:b}", "rule",
 		    reasons->one[i].rule, "host", reasons->one[i].host, "reason", reasons->one[i].reason,
-		    "count", (json_int_t)reasons->one[i].count));
+		    "count", (json_int_t)reasons->one[i].count, "below", reasons->one[i].below));
 	json_object_set_new(out, "reasons", list);
+	json_object_set_new(out, "below", below_json(&reasons->below));
 	json_object_set_new(out, "tunnels_unbound",
 	    json_integer((json_int_t)reasons->tunnels));
 	json_object_set_new(out, "status", json_integer(close->child->status));
