@@ -141,6 +141,21 @@ add_link(struct html_data *d, const struct reader_line *line, const struct facts
 	return 0;
 }
 
+bool
+html_is_withheld(const struct html_data *d, const struct reader_line *line)
+{
+	const struct scan_result *scan = d->report->scan;
+
+	if (scan == NULL)
+		return false;
+	for (unsigned i = 0; i < scan->findings; i++)
+		if (!scan->finding[i].advisory && scan->finding[i].line == line->line &&
+		    strcmp(scan->finding[i].path, line->file) == 0)
+			return true;
+	/* the others are not known one by one */
+	return scan->finding_count + scan->advisory_count > scan->findings;
+}
+
 /* link is its own, or NULL where there is no room for more. */
 static void
 count(struct html_data *d, const struct facts *f, struct html_link *link)
@@ -193,6 +208,8 @@ first_pass(struct html_data *d, struct reader *reader)
 		if (line.rule != NULL)
 			continue;
 		facts_read(&f, &line.record);
+		if (html_is_withheld(d, &line))
+			f.host[0] = f.agent[0] = f.rule[0] = '\0';
 		if (strcmp(f.type, "drop") == 0)
 			d->dropped += f.count;
 		before = d->links;

@@ -66,6 +66,8 @@ void html_data_free(struct html_data *data);
 
 /* Of the run that the page is about. */
 bool html_is_ours(const struct html_data *data, const struct record_line *record);
+/* A secret was found in this line: nothing that it says is repeated. */
+bool html_is_withheld(const struct html_data *data, const struct reader_line *line);
 /* Whether all that record index says is shown. */
 bool html_is_shown(const struct html_data *data, uint64_t index);
 unsigned html_bin_of(const struct html_data *data, int64_t time_us);

@@ -141,6 +141,11 @@ put_inside(struct rows *w, const struct reader_line *line, const struct facts *f
 		put_pair(w->out, "run", f->run);
 	put_pair(w->out, "policy", f->policy);
 	put_hex(w->out, "leaf hash", leaf);
+	if (html_is_withheld(w->data, line)) {
+		fputs("</dl><p class=\"note\">A secret was found in this record: what it says is "
+		    "not repeated here.</p></div></details>\n", w->out);
+		return;
+	}
 	fputs("</dl><pre>", w->out);
 	html_json(w->out, line->record.body.ptr, line->record.body.len, BODY_MAX,
 	    w->data->records <= MARKED_MAX);
@@ -186,6 +191,11 @@ put_summary(struct rows *w, const struct reader_line *line, const struct facts *
 
 	fprintf(w->out, "<summary><time>%.12s</time><span class=\"k\">", f->time + 11);
 	html_str(w->out, f->type, 20);
+	if (html_is_withheld(w->data, line)) {
+		fprintf(w->out, "</span><span class=\"w\">withheld: a secret was found in it</span>"
+		    "<span class=\"ix\">#%" PRIu64 "</span></summary>", line->index);
+		return;
+	}
 	fputs("</span><span class=\"w\"><bdi>", w->out);
 	html_str(w->out, facts_about(f, about, sizeof(about)), 300);
 	fputs("</bdi>", w->out);
@@ -211,6 +221,10 @@ put_broken(struct rows *w, const struct reader_line *line)
 	    "<div class=\"in\" id=\"r%" PRIu64 "\"><p class=\"note\">line %" PRIu64 " of ",
 	    line->rule, line->index, line->index, line->line);
 	html_str(w->out, line->file, 80);
+	if (html_is_withheld(w->data, line)) {
+		fputs(": withheld, a secret was found in it</p></div></details>\n", w->out);
+		return;
+	}
 	fprintf(w->out, ", %zu bytes</p><pre>", line->len);
 	html_text(w->out, line->text, facts_cut(line->text, line->len, RAW_MAX));
 	fputs(line->len > RAW_MAX ? "&hellip;</pre></div></details>\n" : "</pre></div></details>\n",
