@@ -3,10 +3,13 @@
  * one to one.  An action that was seen and has no record is a gap.
  *
  * Each observer is reconciled by himself.  An action that he saw belongs to
- *   recorded       a record that let it through, of that time; or no record, and
+ *   recorded       a record that let it through, of that time and outcome; one that
+ *                  does not tell its outcome (client gone, broken off) only where no
+ *                  other is left, and then it is unsettled.  Or no record, and
  *   outside_time   it was before the run or after it
  *   outside_scope  no adapter claims to see such actions
- *   in_tunnel      a recorded tunnel to that place was open, and not looked into
+ *   in_tunnel      a recorded tunnel to that place was open, and not looked into:
+ *                  nobody knows whether it went through there
  *   edge           it cannot be told whether it was within the run (his clock
  *                  is coarser than the distance)
  *   unrecorded     none of these: the gap
@@ -53,7 +56,9 @@ struct coverage_source {
 	uint64_t missed;		/* recorded as sent, his to see, and not seen */
 	uint64_t unseen;		/* the same where he does not claim to see all */
 	char excuse[SCOPE_TEXT_MAX + 1];	/* why outside_scope, of the first */
-	uint64_t differ;		/* recorded with another outcome */
+	uint64_t differ;		/* of the unrecorded: recorded with another outcome */
+	uint64_t unsettled;		/* of the recorded: by one that may not have happened */
+	bool gave_up;			/* too many alike to pair as many as can be */
 	uint64_t bad;			/* lines that are no action */
 	uint64_t left_out, unread;	/* as he says himself */
 	enum verify_verdict verdict;

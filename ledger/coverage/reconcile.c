@@ -21,9 +21,13 @@ enum place { WITHIN, OUTSIDE, EDGE };
 /* Which of them a round of passes is about. */
 enum round { EVERY, NEAR, FAR };
 
+/* Which records: those of which it is known what became, the others, or all, with
+ * the others last. */
+enum tier { SETTLED, UNSETTLED, ALL };
+
 struct work {
 	struct reconcile *re;
-	struct index tunnels, refused;	/* by "host:port"; by key */
+	struct index tunnels, refused, spare;	/* by "host:port"; by key */
 	size_t *pair;		/* of each that was seen: its record, or NONE */
 	bool *again;		/* it names an action that another line named */
 	bool *taken, *taken_tcp;	/* of each record: it has its one */
@@ -33,6 +37,8 @@ struct work {
 	bool *taking;		/* which of the two flags */
 	unsigned char *place;	/* of each that was seen: enum place */
 	enum round round;
+	enum tier tier;
+	bool gave_up;		/* more pairs may be possible */
 	struct act *act;	/* scratch */
 	int64_t window_us;	/* of this round */
 };
@@ -64,7 +70,7 @@ add_record(struct work *w, size_t i, const char *key, size_t *n)
 	const struct recorded_act *act = &w->re->recorded->act[i];
 
 	w->record[(*n)++] = (struct match_slot){ key, act->from_us - w->window_us,
-	    act->to_us + w->window_us, i };
+	    act->to_us + w->window_us, i, act->status, act->unsettled };
 }
 
 static void
@@ -73,7 +79,7 @@ add_seen(struct work *w, size_t i, const char *key, size_t *n)
 	const struct truth_seen *seen = &w->re->truth->seen[i];
 
 	w->seen[(*n)++] = (struct match_slot){ key, seen->time_us,
-	    seen->time_us + w->re->truth->resolution_us, i };
+	    seen->time_us + w->re->truth->resolution_us, i, seen->outcome, false };
 }
 
 static void
@@ -88,7 +94,10 @@ on_pair(void *context, size_t record, size_t seen)
 static bool
 is_free(const struct work *w, size_t i)
 {
-	return w->re->recorded->act[i].fate != RECORDED_REFUSED && !w->taken[i];
+	const struct recorded_act *act = &w->re->recorded->act[i];
+
+	return act->fate != RECORDED_REFUSED && act->fate != RECORDED_NOTHING &&
+	    !w->taken[i] && (w->tier == ALL || act->unsettled == (w->tier == UNSETTLED));
 }
 
 static bool
@@ -114,9 +123,19 @@ match(struct work *w, size_t records, size_t seen, bool *taking)
 
 	w->taking = taking;
 	result = match_run(w->record, records, w->seen, seen, on_pair, w);
+	if (result == 1) {
+		w->gave_up = true;
+		result = 0;
+	}
 	while (w->keys > 0)
 		free(w->key[--w->keys]);
 	return result;
+}
+
+static bool
+is_one_outcome(int a, int b)
+{
+	return a == b || a == 0 || b == 0;
 }
 
 /* Told by whoever was told the record's leaf: that one and no other. */
@@ -127,6 +146,7 @@ pass_by_record(struct work *w)
 	const struct recorded_act *act;
 	size_t at;
 
+	w->tier = ALL;
 	for (size_t i = 0; i < t->n; i++) {
 		if (!t->seen[i].has_record || w->again[i])
 			continue;
@@ -134,7 +154,8 @@ pass_by_record(struct work *w)
 		if (act == NULL)
 			continue;
 		at = (size_t)(act - w->re->recorded->act);
-		if (is_free(w, at) && strcmp(act->key, t->seen[i].key) == 0) {
+		if (is_free(w, at) && strcmp(act->key, t->seen[i].key) == 0 &&
+		    is_one_outcome(act->status, t->seen[i].outcome)) {
 			w->pair[i] = at;
 			w->taken[at] = true;
 		}
@@ -221,8 +242,15 @@ pass_by_host(struct work *w)
 	return 0;
 }
 
+static bool
+is_unsettled_tcp(const struct recorded_act *act)
+{
+	return act->unsettled || act->fate == RECORDED_NOTHING;
+}
+
 /* A connection is opened for a request or a tunnel to that place; one may carry
- * several, so that no record is asked to have one. */
+ * several, so that no record is asked to have one.  There may have been one, too,
+ * where nothing was sent: then nobody knows. */
 static int
 pass_tcp(struct work *w)
 {
@@ -236,7 +264,10 @@ pass_tcp(struct work *w)
 		if (is_left(w, i) && is_kind(t->seen[i].key, "tcp") && !is_named(&t->seen[i]))
 			add_seen(w, i, strrchr(t->seen[i].key, '\n') + 1, &m);
 	for (size_t i = 0; i < r->n && m > 0; i++) {
-		if (r->act[i].fate == RECORDED_REFUSED || w->taken_tcp[i])
+		const bool unsettled = is_unsettled_tcp(&r->act[i]);
+
+		if (r->act[i].fate == RECORDED_REFUSED || w->taken_tcp[i] ||
+		    (w->tier != ALL && unsettled != (w->tier == UNSETTLED)))
 			continue;
 		act_of_key(w->act, r->act[i].key);
 		if (!act_host_port(w->act, where, sizeof(where)))
@@ -244,6 +275,8 @@ pass_tcp(struct work *w)
 		if ((key = keep(w, strdup(where))) == NULL)
 			return -1;
 		add_record(w, i, key, &n);
+		w->record[n - 1].status = 0;
+		w->record[n - 1].last = unsettled;
 	}
 	return match(w, n, m, w->taken_tcp);
 }
@@ -356,15 +389,19 @@ find_unrecorded(struct work *w, const struct truth_seen *seen)
 {
 	struct coverage_source *s = w->re->source;
 	const bool refused = stands_in(&w->refused, seen->key, w, seen);
+	const bool differs = !is_named(seen) && seen->outcome != 0 &&
+	    stands_in(&w->spare, seen->key, w, seen);
 	char time[RECORD_TIME_LEN + 1] = "";
 
 	s->unrecorded++;
 	s->refused += refused;
+	s->differ += differs;
 	record_time_format(time, seen->time_us);
 	put_place(w, verify_find(w->re->result, VERIFY_GAP, "unrecorded",
 	    "%s saw %s %.160s at %s, and no record lets it through%s", s->source,
-	    w->act->verb, shown(w, w->act->target), time, refused ?
-	    ": the ledger has it refused" : is_named(seen) ? " under the name he gives" : ""),
+	    w->act->verb, shown(w, w->act->target), time, differs ?
+	    " with that outcome: the ledger has another" : refused ?
+	    ": the ledger has it refused, or nothing sent" : is_named(seen) ? " under the name he gives" : ""),
 	    seen->line);
 }
 
@@ -376,6 +413,30 @@ find_edge(struct work *w, const struct truth_seen *seen)
 	    "%s saw %s %.160s about when the run began or ended: his times are too coarse "
 	    "to tell which side", w->re->source->source, w->act->verb,
 	    shown(w, w->act->target)), seen->line);
+}
+
+static void
+find_in_tunnel(struct work *w, const struct truth_seen *seen)
+{
+	w->re->source->in_tunnel++;
+	put_place(w, verify_find(w->re->result, VERIFY_NOT_ESTABLISHED, "in_tunnel",
+	    "%s saw %s %.160s while a recorded tunnel to that place was open: what was said in "
+	    "it is not recorded", w->re->source->source, w->act->verb,
+	    shown(w, w->act->target)), seen->line);
+}
+
+static void
+find_unsettled(struct work *w, size_t i)
+{
+	const struct truth_seen *seen = &w->re->truth->seen[i];
+	const uint64_t index = w->re->recorded->act[w->pair[i]].index;
+
+	w->re->source->unsettled++;
+	act_of_key(w->act, seen->key);
+	put_place(w, verify_find(w->re->result, VERIFY_NOT_ESTABLISHED, "unsettled",
+	    "%s saw %s %.160s, and only record %" PRIu64 " is left for it, which does not tell "
+	    "whether it was carried out", w->re->source->source, w->act->verb,
+	    shown(w, w->act->target), index), seen->line);
 }
 
 static void
@@ -398,7 +459,7 @@ sort_out(struct work *w, const struct truth_seen *seen)
 	else if (!is_claimed(w, &excuse))
 		find_outside(s, excuse);
 	else if (in_tunnel(w, seen))
-		s->in_tunnel++;
+		find_in_tunnel(w, seen);
 	else if (place == EDGE)
 		find_edge(w, seen);
 	else
@@ -444,65 +505,6 @@ look_for_missed(struct work *w)
 	}
 }
 
-struct status {
-	const char *key;
-	int value;
-};
-
-static int
-by_status(const void *a, const void *b)
-{
-	const struct status *x = a, *y = b;
-	const int order = strcmp(x->key, y->key);
-
-	return order != 0 ? order : (x->value > y->value) - (x->value < y->value);
-}
-
-/* Requests alike may be paired crosswise, so that outcomes are compared as the
- * multisets that they are: how many of one side have none on the other. */
-static uint64_t
-differing(struct status *a, struct status *b, size_t n)
-{
-	uint64_t differ = 0;
-	size_t i = 0, k = 0;
-	int order;
-
-	qsort(a, n, sizeof(*a), by_status);
-	qsort(b, n, sizeof(*b), by_status);
-	while (i < n && k < n) {
-		order = by_status(&a[i], &b[k]);
-		differ += order < 0;
-		i += order <= 0;
-		k += order >= 0;
-	}
-	return differ + (n - i);
-}
-
-static int
-compare_outcomes(struct work *w)
-{
-	const struct truth *t = w->re->truth;
-	struct status *a = calloc(t->n + 1, sizeof(*a)), *b = calloc(t->n + 1, sizeof(*b));
-	size_t n = 0;
-
-	for (size_t i = 0; a != NULL && b != NULL && i < t->n; i++) {
-		const struct recorded_act *act;
-
-		if (w->pair[i] == NONE)
-			continue;
-		act = &w->re->recorded->act[w->pair[i]];
-		if (act->status == 0 || t->seen[i].outcome == 0)
-			continue;
-		a[n] = (struct status){ t->seen[i].key, t->seen[i].outcome };
-		b[n++] = (struct status){ t->seen[i].key, act->status };
-	}
-	if (n > 0)
-		w->re->source->differ = differing(a, b, n);
-	free(a);
-	free(b);
-	return a == NULL || b == NULL ? -1 : 0;
-}
-
 /* ---- the whole ---- */
 
 static int
@@ -517,7 +519,7 @@ index_add(struct index *to, const char *key, const struct recorded_act *act,
     int64_t window_us)
 {
 	to->slot[to->n++] = (struct match_slot){ key, act->from_us - window_us,
-	    act->to_us + window_us, 0 };
+	    act->to_us + window_us, 0, act->status, false };
 }
 
 /* Once, so that many actions without a record do not cost many searches. */
@@ -528,12 +530,13 @@ make_indices(struct work *w)
 
 	w->tunnels.slot = calloc(r->n + 1, sizeof(*w->tunnels.slot));
 	w->refused.slot = calloc(r->n + 1, sizeof(*w->refused.slot));
-	if (w->tunnels.slot == NULL || w->refused.slot == NULL)
+	w->spare.slot = calloc(r->n + 1, sizeof(*w->spare.slot));
+	if (w->tunnels.slot == NULL || w->refused.slot == NULL || w->spare.slot == NULL)
 		return -1;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct recorded_act *act = &r->act[i];
 
-		if (act->fate == RECORDED_REFUSED)
+		if (act->fate == RECORDED_REFUSED || act->fate == RECORDED_NOTHING)
 			index_add(&w->refused, act->key, &(struct recorded_act){
 			    .from_us = act->from_us, .to_us = act->from_us }, w->window_us);
 		else if (is_kind(act->key, "connect"))
@@ -546,6 +549,19 @@ make_indices(struct work *w)
 	return 0;
 }
 
+/* Records that have a status and are nobody's. */
+static void
+index_spare(struct work *w)
+{
+	const struct recorded *r = w->re->recorded;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (!w->taken[i] && r->act[i].status != 0 && r->act[i].fate != RECORDED_REFUSED)
+			index_add(&w->spare, r->act[i].key, &r->act[i], w->window_us);
+	if (w->spare.n > 1)
+		qsort(w->spare.slot, w->spare.n, sizeof(*w->spare.slot), index_order);
+}
+
 static enum verify_verdict
 verdict_of(const struct work *w)
 {
@@ -553,7 +569,7 @@ verdict_of(const struct work *w)
 
 	if (s->unrecorded > 0)
 		return VERIFY_GAP;
-	if (s->edge > 0 || s->missed > 0 || s->bad > 0 || s->unread > 0 ||
+	if (s->unsettled > 0 || s->gave_up || s->in_tunnel > 0 || s->edge > 0 || s->missed > 0 || s->bad > 0 || s->unread > 0 ||
 	    s->ours == 0 || w->re->recorded->unclear > 0 ||
 	    w->re->recorded->unread > 0 || w->re->recorded->full)
 		return VERIFY_NOT_ESTABLISHED;
@@ -598,6 +614,7 @@ work_free(struct work *w)
 	free(w->place);
 	free(w->tunnels.slot);
 	free(w->refused.slot);
+	free(w->spare.slot);
 }
 
 static int
@@ -623,20 +640,42 @@ pair_all(struct work *w, bool exact)
 	for (size_t i = 0; i < w->re->truth->n; i++)
 		w->pair[i] = NONE;
 	w->re->source->hidden = 0;
+	w->gave_up = false;
 	pass_by_record(w);
+	w->tier = exact ? SETTLED : ALL;
 	if (exact && pass_all(w, EVERY, 0) != 0)
 		return -1;
+	if (pass_all(w, NEAR, window_us) != 0 || pass_all(w, FAR, window_us) != 0)
+		return -1;
+	if (!exact)
+		return 0;
+	w->tier = UNSETTLED;
 	return pass_all(w, NEAR, window_us) != 0 || pass_all(w, FAR, window_us) != 0 ? -1 : 0;
 }
 
-static size_t
+static bool
+is_unsettled(const struct work *w, size_t seen)
+{
+	const struct recorded_act *act;
+
+	if (w->pair[seen] == NONE)
+		return false;
+	act = &w->re->recorded->act[w->pair[seen]];
+	return is_kind(w->re->truth->seen[seen].key, "tcp") ? is_unsettled_tcp(act) : act->unsettled;
+}
+
+/* How far the pairs are from what everybody wants: one that is left counts more
+ * than all that are unsettled. */
+static uint64_t
 left_within(const struct work *w)
 {
-	size_t n = 0;
+	uint64_t left = 0, unsettled = 0;
 
-	for (size_t i = 0; i < w->re->truth->n; i++)
-		n += w->pair[i] == NONE && !w->again[i] && w->place[i] != OUTSIDE;
-	return n;
+	for (size_t i = 0; i < w->re->truth->n; i++) {
+		left += w->pair[i] == NONE && !w->again[i] && w->place[i] != OUTSIDE;
+		unsettled += is_unsettled(w, i);
+	}
+	return left << 32 | unsettled;
 }
 
 /* The exact way may leave one more without a record than has to be, where clocks
@@ -644,7 +683,7 @@ left_within(const struct work *w)
 static int
 pair_best(struct work *w)
 {
-	size_t left;
+	uint64_t left;
 
 	if (mark_duplicates(w) != 0 || pair_all(w, true) != 0)
 		return -1;
@@ -666,13 +705,17 @@ reconcile_run(struct reconcile *re)
 	s->bad = re->truth->bad;
 	s->left_out = re->truth->left_out;
 	s->unread = re->truth->unread;
-	if (work_init(&w) != 0 || make_indices(&w) != 0 || pair_best(&w) != 0 || compare_outcomes(&w) != 0)
+	if (work_init(&w) != 0 || make_indices(&w) != 0 || pair_best(&w) != 0)
 		goto out;
+	index_spare(&w);
+	s->gave_up = w.gave_up;
 	for (size_t i = 0; i < re->truth->n; i++) {
 		s->seen += !w.again[i];
 		if (w.pair[i] != NONE) {
 			s->recorded++;
 			s->ours += re->recorded->act[w.pair[i]].ours;
+			if (is_unsettled(&w, i))
+				find_unsettled(&w, i);
 		} else if (!w.again[i]) {
 			sort_out(&w, &re->truth->seen[i]);
 		}

@@ -15,7 +15,8 @@ struct outcome {
 	uint8_t parent[TREE_HASH_LEN];
 	int64_t time_us;
 	int status;
-	bool sent;
+	enum recorded_fate fate;
+	bool faulty;		/* it names an error */
 };
 
 struct reading {
@@ -183,6 +184,16 @@ take_act(struct reading *in, const struct facts *f, const struct reader_line *li
 	return to->key == NULL || (f->grant[0] != '\0' && to->grant == NULL) ? -1 : 0;
 }
 
+/* Refused after all: by then part of it may have gone. */
+static enum recorded_fate
+fate_of(const struct facts *f)
+{
+	if (f->ended == FACTS_UNREACHED || (f->ended == FACTS_WITHDRAWN && f->bytes_out <= 0))
+		return RECORDED_NOTHING;
+	return f->ended == FACTS_CARRIED_OUT && f->error[0] == '\0' && f->status >= 100 ?
+	    RECORDED_SENT : RECORDED_BROKEN;
+}
+
 static int
 take_outcome(struct reading *in, const struct facts *f)
 {
@@ -200,7 +211,8 @@ take_outcome(struct reading *in, const struct facts *f)
 		return 0;
 	to->time_us = f->time_us;
 	to->status = f->status >= 100 && f->status <= 999 ? (int)f->status : 0;
-	to->sent = f->ended == FACTS_CARRIED_OUT && f->error[0] == '\0' && f->status >= 100;
+	to->fate = fate_of(f);
+	to->faulty = f->error[0] != '\0' || f->ended != FACTS_CARRIED_OUT;
 	in->outcomes++;
 	return 0;
 }
@@ -342,6 +354,19 @@ recorded_find(const struct recorded *r, const size_t *by_leaf,
 	return find(r, by_leaf, leaf);
 }
 
+static bool
+is_http(const struct recorded_act *act)
+{
+	return strncmp(act->key, "http\n", 5) == 0;
+}
+
+/* A request or a tunnel of the proxy: it comes to an outcome. */
+static bool
+has_outcome(const struct recorded_act *act)
+{
+	return is_http(act) || strncmp(act->key, "connect\n", 8) == 0;
+}
+
 /* An outcome stands behind what it belongs to; one that has none stays open. */
 static int
 join(struct reading *in)
@@ -351,13 +376,16 @@ join(struct reading *in)
 
 	if (order == NULL)
 		return -1;
+	for (size_t i = 0; i < in->r->n; i++)
+		in->r->act[i].unsettled = has_outcome(&in->r->act[i]);
 	for (size_t i = 0; i < in->outcomes; i++) {
 		act = find(in->r, order, in->outcome[i].parent);
 		if (act == NULL || act->fate != RECORDED_OPEN)
 			continue;
 		act->to_us = in->outcome[i].time_us;
 		act->status = in->outcome[i].status;
-		act->fate = in->outcome[i].sent ? RECORDED_SENT : RECORDED_UNSENT;
+		act->fate = in->outcome[i].fate;
+		act->unsettled = act->status == 0 && (in->outcome[i].faulty || is_http(act));
 	}
 	free(order);
 	for (size_t i = 0; i < in->r->n; i++)

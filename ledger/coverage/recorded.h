@@ -18,7 +18,8 @@
 enum recorded_fate {
 	RECORDED_OPEN,		/* let through; what became of it is not told */
 	RECORDED_SENT,		/* and answered: it did happen */
-	RECORDED_UNSENT,	/* and not carried out, or not in full */
+	RECORDED_BROKEN,	/* and not carried out in full, or nobody knows */
+	RECORDED_NOTHING,	/* let through, and then nothing was sent */
 	RECORDED_REFUSED
 };
 
@@ -29,6 +30,7 @@ struct recorded_act {
 	uint64_t index;
 	uint8_t leaf[TREE_HASH_LEN];
 	int status;		/* of the answer; 0: not told */
+	bool unsettled;		/* it may have happened or not */
 	enum recorded_fate fate;
 	bool ours;		/* of the run */
 	bool hidden;		/* its path is a digest */

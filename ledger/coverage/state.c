@@ -77,6 +77,16 @@ say_why_not(const struct coverage *c, const struct coverage_source *s, char *buf
 	else if (s->missed > 0)
 		snprintf(buf, cap, "%" PRIu64 " recorded actions that %s should have seen he "
 		    "did not see", s->missed, s->source);
+	else if (s->unsettled > 0)
+		snprintf(buf, cap, "for %" PRIu64 " action%s that %s saw the only record left does "
+		    "not tell whether it was carried out", s->unsettled,
+		    s->unsettled == 1 ? "" : "s", s->source);
+	else if (s->in_tunnel > 0)
+		snprintf(buf, cap, "%" PRIu64 " action%s that %s saw may have gone through a "
+		    "recorded tunnel, and what was said in it is not recorded", s->in_tunnel,
+		    s->in_tunnel == 1 ? "" : "s", s->source);
+	else if (s->gave_up)
+		snprintf(buf, cap, "too many actions of %s are alike to be told apart", s->source);
 	else if (s->edge > 0)
 		snprintf(buf, cap, "of %" PRIu64 " actions it cannot be told whether they were "
 		    "within the run", s->edge);

@@ -28,6 +28,8 @@ static const struct { const char *code, *text; } words[] = {
 	{ "unknown_key", "The checkpoint is not signed by the pinned key." },
 	{ "unrecorded", "An independent observer saw an action that no record lets through." },
 	{ "unobserved", "A recorded action was not seen by an observer who sees all of these." },
+	{ "unsettled", "Only a record that does not tell what became of it is left for an action that was seen." },
+	{ "in_tunnel", "An action that was seen may have gone through a tunnel, which is not recorded." },
 	{ "edge", "It cannot be told whether an action that was seen was within the run." },
 	{ "archive", "The bundle's file is damaged or not in the form of one." },
 	{ "secret", "A secret, or what looks like one, stands in the evidence." },
