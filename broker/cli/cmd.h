@@ -61,6 +61,11 @@ int cmd_bundle(const struct opts *opts);
 extern const struct cli_command cmd_coverage_table[];
 
 int cmd_verify(int argc, char **argv);
+
+/* The vault's secrets for a scanner (verify_main.h); context is not used. */
+struct scanner;
+int cmd_vault_secrets(void *context, struct scanner *scanner, char *err, size_t err_len);
+
 int cmd_scan(int argc, char **argv);
 extern const struct opt cmd_verify_opts[], cmd_scan_opts[];
 

@@ -36,9 +36,13 @@ evidence(const char *name, int *status)
 static int
 cmd_coverage(int argc, char **argv)
 {
-	const struct coverage_defaults defaults = { .program = "countersign",
+	struct coverage_defaults defaults = { .program = "countersign",
 	    .evidence = evidence };
+	char key[PATH_MAX];
 
+	cli_home_path("ledger/log.vkey", key, sizeof(key));
+	if (access(key, R_OK) == 0)
+		defaults.secrets = cmd_vault_secrets;
 	return coverage_main(argc, argv, &defaults);
 }
 

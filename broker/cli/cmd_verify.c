@@ -144,8 +144,8 @@ out:
 	return vault;
 }
 
-static int
-give_secrets(void *context, struct scanner *scanner, char *err, size_t err_len)
+int
+cmd_vault_secrets(void *context, struct scanner *scanner, char *err, size_t err_len)
 {
 	struct vault *vault;
 	bool locked;
@@ -169,7 +169,7 @@ cmd_scan(int argc, char **argv)
 
 	cli_home_path("ledger/log.vkey", key, sizeof(key));
 	if (access(key, R_OK) == 0)
-		defaults.secrets = give_secrets;
+		defaults.secrets = cmd_vault_secrets;
 	return scan_main(argc, argv, &defaults);
 }
 
@@ -185,7 +185,7 @@ cmd_verify(int argc, char **argv)
 	cli_home_path("ledger/log.vkey", key, sizeof(key));
 	if (access(key, R_OK) == 0) {
 		defaults.key = key;
-		defaults.secrets = give_secrets;
+		defaults.secrets = cmd_vault_secrets;
 		defaults.no_path_status = run_bundle_last(last, sizeof(last),
 		    why, sizeof(why));
 		if (defaults.no_path_status == CLI_OK)

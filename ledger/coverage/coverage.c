@@ -158,8 +158,8 @@ add_source(struct judging *j, const char *path, bool given, const char *text, si
 	c->sources++;
 	if (truth_parse(&truth, text, len, s->why, sizeof(s->why)) == 0) {
 		s->why[0] = '\0';
-		snprintf(s->source, sizeof(s->source), "%s", truth.source);
-		snprintf(s->instance, sizeof(s->instance), "%s", truth.instance);
+		snprintf(s->source, sizeof(s->source), "%s", shown(j, truth.source));
+		snprintf(s->instance, sizeof(s->instance), "%s", shown(j, truth.instance));
 		re.truth = &truth;
 		result = reconcile_run(&re);
 		if (truth.bad > 0)

@@ -162,6 +162,8 @@ check_import(struct import_args *a)
 			return "--resolve takes ADDRESS=HOST";
 	if (!time_ok(o->from) || !time_ok(o->to))
 		return "--from and --to take a time such as 2026-11-30T01:02:21.000000Z";
+	if (o->from != NULL && o->to != NULL && strcmp(o->from, o->to) > 0)
+		return "--from is later than --to";
 	return NULL;
 }
 
@@ -250,9 +252,11 @@ parse_import(int argc, char **argv, const struct coverage_defaults *d,
 static int
 say_import(const struct coverage_defaults *d, const struct import_result *r)
 {
-	fprintf(stderr, "%s coverage import: %" PRIu64 " actions", d->program, r->taken);
+	fprintf(stderr, "%s coverage import: %" PRIu64 " action%s", d->program, r->taken,
+	    r->taken == 1 ? "" : "s");
 	if (r->left_out > 0)
-		fprintf(stderr, ", %" PRIu64 " lines left out", r->left_out);
+		fprintf(stderr, ", %" PRIu64 " line%s left out", r->left_out,
+		    r->left_out == 1 ? "" : "s");
 	if (r->unread > 0)
 		fprintf(stderr, ", %" PRIu64 " not understood; the first is line %" PRIu64
 		    ", which should be %s", r->unread, r->first_unread, r->why);
@@ -449,12 +453,27 @@ shown_text(void *scanner, const char *text)
 	return scanner_shown_name(scanner, text);
 }
 
+/* What a truth says may hold a secret of the vault, or what looks like one. */
+static struct scanner *
+make_scanner(const struct coverage_defaults *d, const struct args *a)
+{
+	struct scanner *scanner = scanner_new();
+	char why[256] = "";
+
+	if (scanner != NULL && a->truths > 0 && d->secrets != NULL &&
+	    d->secrets(NULL, scanner, why, sizeof(why)) != 0)
+		fprintf(stderr, "%s coverage %s: without the vault's secrets: %s\n", d->program,
+		    a->command, why);
+	return scanner;
+}
+
 /* What was found, without a verification of the records. */
 static int
-judge(const struct args *a, const char *dir, char *err, size_t err_len)
+judge(const struct coverage_defaults *d, const struct args *a, const char *dir, char *err,
+    size_t err_len)
 {
 	struct verify_result *r = calloc(1, sizeof(*r));
-	struct scanner *scanner = scanner_new();
+	struct scanner *scanner = make_scanner(d, a);
 	struct coverage *c = NULL;
 	struct manifest manifest;
 	struct coverage_options options = { .shown = shown_text, .shown_context = scanner, .dir = dir, .run = run_of(dir, &manifest),
@@ -496,7 +515,7 @@ judge_command(int argc, char **argv, const struct coverage_defaults *d)
 		path = NULL;
 	else if (unpacked.dirfd >= 0)
 		path = unpacked.path;
-	status = path == NULL ? EXIT_USAGE_OR_IO : judge(&a, path, err, sizeof(err));
+	status = path == NULL ? EXIT_USAGE_OR_IO : judge(d, &a, path, err, sizeof(err));
 	if (status == EXIT_USAGE_OR_IO)
 		complain(d, a.command, err);
 	tempdir_remove(&unpacked);

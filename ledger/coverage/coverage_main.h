@@ -5,11 +5,18 @@
 #ifndef LEDGER_COVERAGE_COVERAGE_MAIN_H
 #define LEDGER_COVERAGE_COVERAGE_MAIN_H
 
+#include <stddef.h>
+
+struct scanner;
+
 struct coverage_defaults {
 	const char *program;	/* "countersign" or "countersign-verify" */
 	/* the evidence in the place of a name that is none's path, or (name NULL)
 	 * where none is given; NULL after a message and the status to leave with */
 	const char *(*evidence)(const char *name, int *status);
+	/* give the scanner the vault's own secrets, so that none is shown, as in
+	 * verify_main.h; NULL where there is no vault */
+	int (*secrets)(void *context, struct scanner *scanner, char *err, size_t err_len);
 };
 
 /* argv[0] is "import", "reconcile" or "show".  0; 1 an action without a record;

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,16 @@ in_range(int64_t time_us)
 	return time_us >= 0 && time_us <= RECORD_TIME_MAX;
 }
 
+static bool
+is_day(int year, int month, int day)
+{
+	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	return month >= 1 && month <= 12 && day >= 1 &&
+	    day <= days[month - 1] + (month == 2 && leap);
+}
+
 /* "2026-11-30T01:02:21[.454249](Z|+01:00)" */
 static bool
 read_rfc3339(const char *text, int64_t *time_us)
@@ -110,7 +121,7 @@ read_rfc3339(const char *text, int64_t *time_us)
 	    text[13] != ':' || text[16] != ':' || !digits(text, 4, &v[0]) ||
 	    !digits(text + 5, 2, &v[1]) || !digits(text + 8, 2, &v[2]) ||
 	    !digits(text + 11, 2, &v[3]) || !digits(text + 14, 2, &v[4]) ||
-	    !digits(text + 17, 2, &v[5]) || v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > 31 ||
+	    !digits(text + 17, 2, &v[5]) || !is_day(v[0], v[1], v[2]) ||
 	    v[3] > 23 || v[4] > 59 || v[5] > 60)
 		return false;
 	text += 19;
@@ -153,8 +164,8 @@ read_clf_time(const char *text, int64_t *time_us)
 		return false;
 	snprintf(name, sizeof(name), "%.3s", text + 3);
 	month = strstr(months, name);
-	if (month == NULL || (month - months) % 3 != 0 || day < 1 || day > 31 || hour > 23 ||
-	    minute > 59 || second > 60 || !zone_of(text + 21, &offset))
+	if (month == NULL || (month - months) % 3 != 0 ||
+	    !is_day(year, (int)(month - months) / 3 + 1, day) || hour > 23 || minute > 59 || second > 60 || !zone_of(text + 21, &offset))
 		return false;
 	*time_us = utc(year, (int)(month - months) / 3 + 1, day, hour, minute, second) - offset;
 	return in_range(*time_us);
@@ -162,11 +173,32 @@ read_clf_time(const char *text, int64_t *time_us)
 
 /* ---- what lines are filtered by, and renamed ---- */
 
+/* An address in one spelling: as an IPv6 one, of which IPv4 has a part. */
+static bool
+read_address(const char *text, struct in6_addr *address)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (inet_pton(AF_INET6, text, address) == 1)
+		return true;
+	memcpy(address->s6_addr, mapped, sizeof(mapped));
+	return inet_pton(AF_INET, text, address->s6_addr + sizeof(mapped)) == 1;
+}
+
+static bool
+is_one_client(const char *a, const char *b)
+{
+	struct in6_addr x, y;
+
+	return strcmp(a, b) == 0 || (read_address(a, &x) && read_address(b, &y) &&
+	    memcmp(&x, &y, sizeof(x)) == 0);
+}
+
 static bool
 is_wanted(const struct import *m, const char *client)
 {
 	for (size_t i = 0; i < m->options->clients; i++)
-		if (strcmp(m->options->client[i], client) == 0)
+		if (is_one_client(m->options->client[i], client))
 			return true;
 	return m->options->clients == 0;
 }
@@ -484,7 +516,7 @@ read_lines(struct import *m, FILE *in)
 	ssize_t n;
 
 	while ((n = getline(&m->line.text, &cap, in)) > 0) {
-		const char *why = "longer than 65535 bytes, or with a NUL in it";
+		const char *why = "of at most 65535 bytes, and without a NUL";
 
 		number++;
 		if (m->line.text[n - 1] == '\n')

@@ -40,6 +40,7 @@ struct work {
 	enum tier tier;
 	bool gave_up;		/* more pairs may be possible */
 	struct act *act;	/* scratch */
+	char about[ACT_VERB_MAX + ACT_TARGET_MAX + 2];	/* act, to be shown */
 	int64_t window_us;	/* of this round */
 };
 
@@ -369,12 +370,14 @@ in_tunnel(struct work *w, const struct truth_seen *seen)
 	    stands_in(&w->tunnels, where, w, seen);
 }
 
+/* Verb and target as they may be shown, valid until the next call. */
 static const char *
-shown(const struct work *w, const char *text)
+shown_act(struct work *w)
 {
 	const struct coverage_options *o = w->re->options;
 
-	return o->shown == NULL ? text : o->shown(o->shown_context, text);
+	snprintf(w->about, sizeof(w->about), "%s %s", w->act->verb, w->act->target);
+	return o->shown == NULL ? w->about : o->shown(o->shown_context, w->about);
 }
 
 static void
@@ -398,8 +401,8 @@ find_unrecorded(struct work *w, const struct truth_seen *seen)
 	s->differ += differs;
 	record_time_format(time, seen->time_us);
 	put_place(w, verify_find(w->re->result, VERIFY_GAP, "unrecorded",
-	    "%s saw %s %.160s at %s, and no record lets it through%s", s->source,
-	    w->act->verb, shown(w, w->act->target), time, differs ?
+	    "%s saw %.180s at %s, and no record lets it through%s", s->source,
+	    shown_act(w), time, differs ?
 	    " with that outcome: the ledger has another" : refused ?
 	    ": the ledger has it refused, or nothing sent" : is_named(seen) ? " under the name he gives" : ""),
 	    seen->line);
@@ -410,9 +413,8 @@ find_edge(struct work *w, const struct truth_seen *seen)
 {
 	w->re->source->edge++;
 	put_place(w, verify_find(w->re->result, VERIFY_NOT_ESTABLISHED, "edge",
-	    "%s saw %s %.160s about when the run began or ended: his times are too coarse "
-	    "to tell which side", w->re->source->source, w->act->verb,
-	    shown(w, w->act->target)), seen->line);
+	    "%s saw %.180s about when the run began or ended: his times are too coarse "
+	    "to tell which side", w->re->source->source, shown_act(w)), seen->line);
 }
 
 static void
@@ -420,9 +422,8 @@ find_in_tunnel(struct work *w, const struct truth_seen *seen)
 {
 	w->re->source->in_tunnel++;
 	put_place(w, verify_find(w->re->result, VERIFY_NOT_ESTABLISHED, "in_tunnel",
-	    "%s saw %s %.160s while a recorded tunnel to that place was open: what was said in "
-	    "it is not recorded", w->re->source->source, w->act->verb,
-	    shown(w, w->act->target)), seen->line);
+	    "%s saw %.180s while a recorded tunnel to that place was open: what was said in "
+	    "it is not recorded", w->re->source->source, shown_act(w)), seen->line);
 }
 
 static void
@@ -434,9 +435,8 @@ find_unsettled(struct work *w, size_t i)
 	w->re->source->unsettled++;
 	act_of_key(w->act, seen->key);
 	put_place(w, verify_find(w->re->result, VERIFY_NOT_ESTABLISHED, "unsettled",
-	    "%s saw %s %.160s, and only record %" PRIu64 " is left for it, which does not tell "
-	    "whether it was carried out", w->re->source->source, w->act->verb,
-	    shown(w, w->act->target), index), seen->line);
+	    "%s saw %.180s, and only record %" PRIu64 " is left for it, which does not tell "
+	    "whether it was carried out", w->re->source->source, shown_act(w), index), seen->line);
 }
 
 static void
@@ -476,8 +476,8 @@ find_missed(struct work *w, const struct recorded_act *act)
 
 	s->missed++;
 	f = verify_find(w->re->result, VERIFY_NOT_ESTABLISHED, "unobserved",
-	    "%s %.160s was sent and answered, and %s, who sees all of these, did not see it",
-	    w->act->verb, shown(w, w->act->target), s->source);
+	    "%.180s was sent and answered, and %s, who sees all of these, did not see it",
+	    shown_act(w), s->source);
 	f->has_index = true;
 	f->index = act->index;
 }

@@ -139,9 +139,9 @@ judge_given(const struct coverage *c, const struct sums *sum, struct verify_resu
 	if (why[0] != '\0')
 		snprintf(s->text, sizeof(s->text), "%.190s%s", why, rest);
 	else
-		snprintf(s->text, sizeof(s->text), "each of %" PRIu64 " actions that observers "
+		snprintf(s->text, sizeof(s->text), "each of %" PRIu64 " action%s that observers "
 		    "saw within the run has its record, within %" PRId64 ".%" PRId64 " s%s",
-		    sum->recorded, c->window_ms / 1000, c->window_ms % 1000 / 100, rest);
+		    sum->recorded, sum->recorded == 1 ? "" : "s", c->window_ms / 1000, c->window_ms % 1000 / 100, rest);
 	if (sum->given > 0)
 		r->verdict = verify_worse(r->verdict, s->verdict);
 }

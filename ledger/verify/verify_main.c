@@ -360,7 +360,8 @@ load_tags(const struct args *args, struct scanner *scanner,
 	return 0;
 }
 
-/* Names of files are looked at even where contents are not: by formats then.
+/* Names of files are looked at even where contents are not: by formats then.  What
+ * a truth says is shown, too.
  * why: "", or why the vault's secrets are not looked for. */
 static struct scanner *
 make_scanner(const struct args *args, const struct verify_defaults *defaults,
@@ -369,7 +370,7 @@ make_scanner(const struct args *args, const struct verify_defaults *defaults,
 	struct scanner *scanner = scanner_new();
 
 	why[0] = '\0';
-	if (scanner != NULL && args->scan && defaults->secrets != NULL &&
+	if (scanner != NULL && (args->scan || args->truths > 0) && defaults->secrets != NULL &&
 	    defaults->secrets(defaults->context, scanner, why, WHY) != 0)
 		fprintf(stderr, "%s: without the vault's secrets: %s\n",
 		    defaults->program, why);

@@ -745,6 +745,45 @@ combined_logs(void **state)
 	truth_free(&t);
 }
 
+/* Days that there are, and one client in two spellings. */
+static void
+days_and_clients(void **state)
+{
+	static const struct { const char *day; bool is; } all[] = {
+		{ "31/Feb/2026", false }, { "29/Feb/2026", false }, { "29/Feb/2024", true },
+		{ "29/Feb/2100", false }, { "31/Apr/2026", false }, { "30/Apr/2026", true },
+		{ "31/Dec/2026", true }, { "00/Jan/2026", false },
+	};
+	static const char *const same[][2] = { { "0:0:0:0:0:0:0:1", "::1" }, { "2001:DB8::1", "2001:db8:0::1" },
+	    { "192.0.2.7", "::ffff:192.0.2.7" } };
+	struct import_options options = { .source = "s", .base = "https://h" };
+	struct import_result result;
+	struct truth t;
+	char log[160];
+
+	for (size_t i = 0; i < COUNT(all); i++) {
+		snprintf(log, sizeof(log), "192.0.2.7 - - [%s:01:00:10 +0000] \"GET /a HTTP/1.1\" 200 5\n", all[i].day);
+		assert_int_equal(imported(log, &options, &result, &t), all[i].is);
+		assert_int_equal(result.unread, !all[i].is);
+		truth_free(&t);
+	}
+	options.clients = 1;
+	for (size_t i = 0; i < 2 * COUNT(same); i++) {
+		options.client[0] = same[i / 2][i % 2];
+		snprintf(log, sizeof(log), "%s - - [30/Nov/2026:01:00:10 +0000] \"GET /a HTTP/1.1\" 200 5\n",
+		    same[i / 2][1 - i % 2]);
+		assert_int_equal(imported(log, &options, &result, &t), 1);
+		truth_free(&t);
+	}
+	options.client[0] = "::2";
+	assert_int_equal(imported("::1 - - [30/Nov/2026:01:00:10 +0000] \"GET /a HTTP/1.1\" 200 5\n", &options,
+	    &result, &t), 0);
+	truth_free(&t);
+	options = (struct import_options){ .format = IMPORT_EGRESS, .source = "s" };
+	assert_int_equal(imported("2026-02-30T01:00:11Z h 22\n2026-02-28T01:00:11Z h 22\n", &options, &result, &t), 1);
+	truth_free(&t);
+}
+
 static void
 json_logs(void **state)
 {
@@ -797,7 +836,7 @@ main(void)
 		cmocka_unit_test(by_name), cmocka_unit_test(what_was_not_seen),
 		cmocka_unit_test(outcomes_are_one), cmocka_unit_test(nothing_was_sent),
 		cmocka_unit_test(unsettled), cmocka_unit_test(unsettled_connections), cmocka_unit_test(without_claims),
-		cmocka_unit_test(combined_logs), cmocka_unit_test(json_logs),
+		cmocka_unit_test(combined_logs), cmocka_unit_test(days_and_clients), cmocka_unit_test(json_logs),
 		cmocka_unit_test(egress_logs),
 	};
 
