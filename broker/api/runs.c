@@ -145,32 +145,35 @@ placeholder_add(void *arg, const struct binding *binding, const char *value)
 }
 
 struct scrub {
-	json_t *tags, *lengths;		/* one of each per secret */
+	json_t *tags, *lengths, *marks;	/* one of each per secret */
 };
 
 static void
-tag_add(void *arg, const uint8_t tag[32], size_t len)
+tag_add(void *arg, const uint8_t tag[32], const uint8_t mark[GATE_MARK_LEN],
+    size_t len)
 {
 	struct scrub *scrub = arg;
 	char hex[65];
 
 	sodium_bin2hex(hex, sizeof(hex), tag, 32);
 	json_array_append_new(scrub->tags, json_string(hex));
+	sodium_bin2hex(hex, sizeof(hex), mark, GATE_MARK_LEN);
+	json_array_append_new(scrub->marks, json_string(hex));
 	json_array_append_new(scrub->lengths, json_integer((json_int_t)len));
 }
 
 static json_t *
 scrub(struct gate *gate)
 {
-	struct scrub scrub = { json_array(), json_array() };
+	struct scrub scrub = { json_array(), json_array(), json_array() };
 	uint8_t key[32];
 	bool complete;
 	char hex[65];
 
 	complete = gate_scrub_tags(gate, key, tag_add, &scrub);
 	sodium_bin2hex(hex, sizeof(hex), key, sizeof(key));
-	return json_pack("{s:s, s:o, s:o, s:b}", "key", hex, "tags", scrub.tags,
-	    "lengths", scrub.lengths, "complete", (int)complete);
+	return json_pack("{s:s, s:o, s:o, s:o, s:b}", "key", hex, "tags", scrub.tags,
+	    "lengths", scrub.lengths, "marks", scrub.marks, "complete", (int)complete);
 }
 
 static json_t *

@@ -167,11 +167,14 @@ void gate_run_placeholders(struct run *run, const struct rules *rules,
     void (*each)(void *arg, const struct binding *binding,
     const char *placeholder), void *arg);
 
-/* Keyed BLAKE2b-256 and length of every active version of every secret, bound or
+/* Keyed BLAKE2b-256, a short mark (SipHash-2-4 under the key's first half, to pass
+ * over quickly what is none) and length of every active version of every secret, bound or
  * not, under a key made for this call: who holds a value can tell that a secret
  * is in it, and nothing else.  False where the vault did not give them all: the
  * bound ones are there even so. */
-typedef void gate_scrub_each(void *arg, const uint8_t tag[32], size_t len);
+#define GATE_MARK_LEN 8
+typedef void gate_scrub_each(void *arg, const uint8_t tag[32],
+    const uint8_t mark[GATE_MARK_LEN], size_t len);
 bool gate_scrub_tags(struct gate *gate, uint8_t key[32], gate_scrub_each *each,
     void *arg);
 

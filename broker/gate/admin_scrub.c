@@ -17,10 +17,11 @@ static void
 tag_one(void *arg, struct slice secret)
 {
 	const struct tagging *tagging = arg;
-	uint8_t tag[KEYED_LEN];
+	uint8_t tag[KEYED_LEN], mark[GATE_MARK_LEN];
 
 	keyed_digest(tagging->key, secret, tag);
-	tagging->each(tagging->arg, tag, secret.n);
+	crypto_shorthash(mark, (const uint8_t *)secret.p, secret.n, tagging->key);
+	tagging->each(tagging->arg, tag, mark, secret.n);
 }
 
 static void

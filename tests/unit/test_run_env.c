@@ -79,13 +79,12 @@ removes(void **state)
 	run_env_free(&env);
 }
 
-/* A secret need not stand between delimiters; what is too long to be looked
- * through goes, unless no secret could be in it. */
+/* A secret need not stand between delimiters, however long the value is. */
 static void
 windows(void **state)
 {
-	static char inside[128], joined[128], less[128], longer[70000],
-	    longest[70000];
+	static char inside[128], joined[128], less[128], longer[140000],
+	    longest[140000];
 	char *vars[] = { inside, joined, less, longer, longest, NULL };
 	struct run_env env;
 
@@ -93,10 +92,11 @@ windows(void **state)
 	snprintf(inside, sizeof(inside), "A=x%sy", secret);
 	snprintf(joined, sizeof(joined), "B=Bearer_%s", secret);
 	snprintf(less, sizeof(less), "C=x%.*sy", (int)strlen(secret) - 1, secret);
-	memset(longer, 'a', 65536 + 2);
+	memset(longer, 'a', 131071);
 	memcpy(longer, "D=", 2);
-	memset(longest, 'a', 65536 + 3);
+	memset(longest, 'a', 131071);
 	memcpy(longest, "E=", 2);
+	memcpy(longest + 131071 - strlen(secret), secret, strlen(secret));
 	assert_int_equal(scrub(&env, vars, 0, NULL), 0);
 	assert_null(run_env_get(&env, "A"));
 	assert_null(run_env_get(&env, "B"));
@@ -104,6 +104,27 @@ windows(void **state)
 	assert_non_null(run_env_get(&env, "D"));
 	assert_null(run_env_get(&env, "E"));
 	assert_int_equal(env.n_removed, 3);
+	run_env_free(&env);
+}
+
+/* A name is looked through as well, and not shown where it holds one. */
+static void
+names(void **state)
+{
+	static char name[128], both[128];
+	char *vars[] = { name, both, NULL };
+	struct run_env env;
+	size_t i;
+
+	(void)state;
+	snprintf(name, sizeof(name), "x%s=1", secret);
+	snprintf(both, sizeof(both), "%s-and-more", secret);
+	assert_int_equal(scrub(&env, vars, 0, NULL), 0);
+	assert_int_equal(env.n, 0);
+	assert_int_equal(env.n_removed, 2);
+	for (i = 0; i < 2; i++)
+		assert_string_equal(env.removed[i],
+		    "one whose name holds a secret");
 	run_env_free(&env);
 }
 
@@ -216,7 +237,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(removes), cmocka_unit_test(windows),
+		cmocka_unit_test(removes), cmocka_unit_test(windows), cmocka_unit_test(names),
 		cmocka_unit_test(keeps),
 		cmocka_unit_test(bad_tags), cmocka_unit_test(fills),
 		cmocka_unit_test(loopback),
