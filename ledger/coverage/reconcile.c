@@ -708,7 +708,7 @@ reconcile_run(struct reconcile *re)
 	if (work_init(&w) != 0 || make_indices(&w) != 0 || pair_best(&w) != 0)
 		goto out;
 	index_spare(&w);
-	s->gave_up = w.gave_up;
+	s->gave_up = w.gave_up && left_within(&w) != 0;
 	for (size_t i = 0; i < re->truth->n; i++) {
 		s->seen += !w.again[i];
 		if (w.pair[i] != NONE) {
