@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 #include "cli/data.h"
 #include "cli/env_names.h"
+#include "cli/lacking.h"
 #include "gate/binding.h"
 #include "http/target.h"
 #include "vault/vault.h"
@@ -418,13 +419,14 @@ print_list(const json_t *list)
 }
 
 static void
-print_binding(const char *id, const json_t *binding)
+print_binding(const char *id, const json_t *binding, const json_t *secrets)
 {
+	const char *secret = client_str(binding, "secret");
+	const char *lacking = lacking_reason(secrets, secret);
 	const json_t *place = json_object_get(binding, "placement");
 	const char *kind = client_str(place, "kind");
 
-	printf("%s: secret %s to %s://", cli_clean(id),
-	    cli_clean(client_str(binding, "secret")),
+	printf("%s: secret %s to %s://", cli_clean(id), cli_clean(secret),
 	    cli_clean(client_str(binding, "scheme")));
 	print_list(json_object_get(binding, "hosts"));
 	printf(":%" JSON_INTEGER_FORMAT " as ",
@@ -443,6 +445,11 @@ print_binding(const char *id, const json_t *binding)
 	if (json_array_size(json_object_get(binding, "env")) > 0) {
 		printf("\n  placeholder in: ");
 		print_list(json_object_get(binding, "env"));
+	}
+	if (lacking != NULL) {
+		printf("\n  no placeholder in new runs: %s; ", lacking);
+		printf("`countersign secret put` or `rotate` with %s stores one",
+		    cli_clean(secret));
 	}
 	putchar('\n');
 }
@@ -472,7 +479,7 @@ cmd_bind(const struct opts *opts)
 	} else {
 		json_object_set_new(bindings, bind.id, binding);
 		if ((rc = data_commit(data)) == CLI_OK) {
-			print_binding(bind.id, binding);
+			print_binding(bind.id, binding, NULL);
 			look_for_secret(bind.secret);
 		}
 	}
@@ -512,7 +519,7 @@ cmd_bindings(const struct opts *opts)
 {
 	char err[CLI_ERR_MAX];
 	struct data *data;
-	json_t *bindings, *binding;
+	json_t *bindings, *binding, *secrets;
 	const char *id;
 	int rc;
 
@@ -536,8 +543,10 @@ cmd_bindings(const struct opts *opts)
 	} else if (json_object_size(bindings) == 0) {
 		puts("no bindings yet; see `countersign bind --help`");
 	} else {
+		secrets = lacking_secrets();
 		json_object_foreach(bindings, id, binding)
-			print_binding(id, binding);
+			print_binding(id, binding, secrets);
+		json_decref(secrets);
 	}
 	data_close(data);
 	return CLI_OK;

@@ -1,6 +1,7 @@
 #include "cli/run_close.h"
 #include "cli/client.h"
 #include "cli/cli.h"
+#include "cli/lacking.h"
 #include "cli/run_bundle.h"
 #include "cli/run_reasons.h"
 
@@ -58,6 +59,23 @@ print_names(const struct run_close *close)
 		    env->n_removed - RUN_ENV_REMOVED_MAX);
 	if (n + env->n_removed > 0)
 		fputc('\n', stderr);
+}
+
+static void
+print_lacking(const json_t *lacking)
+{
+	json_t *one, *name;
+	size_t i, k;
+
+	json_array_foreach(lacking, i, one) {
+		fputs("  no placeholder", stderr);
+		json_array_foreach(json_object_get(one, "env"), k, name)
+			fprintf(stderr, "%s%s", k == 0 ? " in " : ", ",
+			    cli_clean(json_string_value(name)));
+		fprintf(stderr, " (binding %s): %s; ", cli_clean(client_str(one,
+		    "binding")), client_str(one, "reason"));
+		fprintf(stderr, "see `countersign bindings`\n");
+	}
 }
 
 static void
@@ -185,7 +203,8 @@ print_alarm(void)
 
 static void
 print_text(const struct run_close *close, const json_t *closed,
-    const struct run_reasons *reasons, const char *bundle)
+    const struct run_reasons *reasons, const json_t *lacking,
+    const char *bundle)
 {
 	/* Of a command that never began it says why that is. */
 	const char *why = close->child->started ? close->child->why : "";
@@ -206,6 +225,7 @@ print_text(const struct run_close *close, const json_t *closed,
 		    reasons->n - RUN_REASONS_SHOWN);
 	print_tunnels(reasons);
 	print_names(close);
+	print_lacking(lacking);
 	if (close->socket == NULL)
 		fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
 		    hidden_text(close), why[0] != '\0' ? " (" : "", why,
@@ -232,7 +252,7 @@ print_text(const struct run_close *close, const json_t *closed,
 
 static void
 print_json(const struct run_close *close, const json_t *closed,
-    const struct run_reasons *reasons, const char *bundle)
+    const struct run_reasons *reasons, json_t *lacking, const char *bundle)
 {
 	json_t *out = json_object(), *list = json_array();
 	size_t i;
@@ -244,6 +264,7 @@ print_json(const struct run_close *close, const json_t *closed,
 		    reasons->one[i].rule, "host", reasons->one[i].host, "reason", reasons->one[i].reason,
 		    "count", (json_int_t)reasons->one[i].count, "below", reasons->one[i].below));
 	json_object_set_new(out, "reasons", list);
+	json_object_set(out, "placeholders_missing", lacking);
 	json_object_set_new(out, "below", below_json(&reasons->below));
 	json_object_set_new(out, "tunnels_unbound",
 	    json_integer((json_int_t)reasons->tunnels));
@@ -356,24 +377,29 @@ run_close(const struct run_close *close)
 	struct client_reply reply;
 	enum client_result result;
 	char bundle[PATH_MAX] = "";
-	json_t *closed;
+	json_t *closed, *lacking = NULL;
 	int rc;
 
 	result = close_it(close, &reply);
 	if (result != CLIENT_OK)
 		say_early(result, &reply);
+	/* Once it is closed we are no process of it, but the operator's; of a run
+	 * within another that one tells. */
+	if (close->socket == NULL && !close->quiet)
+		lacking = lacking_of_run(json_object_get(close->run, "placeholders"));
 	/* The ledger's directory is enough, if the run's end is in it. */
 	rc = evidence(close, &reply, bundle, sizeof(bundle), &reasons);
 	if (reply.status == 409 && close->socket == NULL)
 		say_closer(reasons.closed);
 	closed = closing(close->run, &reply, result == CLIENT_OK, &reasons);
 	if (close->json)
-		print_json(close, closed, &reasons,
+		print_json(close, closed, &reasons, lacking,
 		    bundle[0] != '\0' && rc == 0 ? bundle : NULL);
 	else if (!close->quiet)
-		print_text(close, closed, &reasons,
+		print_text(close, closed, &reasons, lacking,
 		    bundle[0] != '\0' && rc == 0 ? bundle : NULL);
 	json_decref(closed);
+	json_decref(lacking);
 	run_reasons_release(&reasons);
 	client_reply_release(&reply);
 	return rc;
