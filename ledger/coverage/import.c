@@ -10,7 +10,7 @@
 
 #define FIRST_MAX 65536
 #define ORIGINS_MAX 64
-#define LEFT_OUT ((const char *)"")	/* no action, or another client's: no fault */
+static const char LEFT_OUT[] = "";	/* no action, or another client's: no fault */
 
 struct line {
 	char *text;
