@@ -75,7 +75,7 @@ bash(void)
 {
 	puts("# bash completion for countersign: made by `countersign completion bash`\n"
 	    "_countersign()\n{\n"
-	    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} path= words= i\n"
+	    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} path='' words='' i\n"
 	    "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	    "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { COMPREPLY=(); return; }\n"
 	    "\t\tcase \"$path ${COMP_WORDS[i]}\" in");

@@ -1,7 +1,7 @@
 # bash completion for countersign: made by `countersign completion bash`
 _countersign()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} path= words= i
+	local cur=${COMP_WORDS[COMP_CWORD]} path='' words='' i
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
