@@ -5,12 +5,14 @@
  */
 #include "ledger/sha256/engine.h"
 
+#define WORTH 7
+
 #if defined(__x86_64__)
 
 #include <cpuid.h>
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f,avx512bw")))
+#define TARGET __attribute__((target("avx512f,avx512bw,bmi2")))
 #define STEP TARGET __attribute__((always_inline)) static inline
 #define UNROLL _Pragma("GCC unroll 64")
 
@@ -87,16 +89,55 @@ transpose(__m512i w[16])
 	}
 }
 
-/* One block of each lane as 16 words, most significant byte first. */
+/* Sixteen rows of bytes as 16 words of each lane, most significant byte first. */
 STEP void
-load(__m512i w[16], const uint8_t *const data[SHA256_LANES_MAX], size_t at)
+to_words(__m512i w[16])
 {
 	const __m512i swap = _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15,
 	    8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
 
 	UNROLL for (int i = 0; i < 16; i++)
-		w[i] = _mm512_shuffle_epi8(_mm512_loadu_si512(data[i] + at), swap);
+		w[i] = _mm512_shuffle_epi8(w[i], swap);
 	transpose(w);
+}
+
+/* What each lane has: its message, the bytes and blocks of it, and the blocks
+ * that are compressed here. */
+struct lanes {
+	const uint8_t *data[SHA256_LANES_MAX];
+	_Alignas(64) uint32_t len[SHA256_LANES_MAX], blocks[SHA256_LANES_MAX],
+	    limit[SHA256_LANES_MAX];
+};
+
+/* Block b, which is whole in every message. */
+STEP void
+load_whole(__m512i w[16], const struct lanes *lanes, size_t b)
+{
+	UNROLL for (int i = 0; i < 16; i++)
+		w[i] = _mm512_loadu_si512(lanes->data[i] + b * SHA256_BLOCK);
+	to_words(w);
+}
+
+/* Block b with what is left of each message, and the padding: the bit behind it
+ * from a row of zeros where it stands in the middle, the length in the last word. */
+STEP void
+load_end(__m512i w[16], const struct lanes *lanes, size_t b)
+{
+	static const uint8_t bit[3 * SHA256_BLOCK] = { [SHA256_BLOCK] = 0x80 };
+	const __m512i len = _mm512_load_si512(lanes->len);
+	const __m512i rest = _mm512_sub_epi32(len, _mm512_set1_epi32((int)(b * SHA256_BLOCK)));
+	const __mmask16 last = _mm512_cmpeq_epi32_mask(_mm512_load_si512(lanes->blocks),
+	    _mm512_set1_epi32((int)b + 1));
+	_Alignas(64) int32_t left[SHA256_LANES_MAX];	/* -1: the bit was before */
+
+	_mm512_store_si512(left, _mm512_max_epi32(_mm512_set1_epi32(-1),
+	    _mm512_min_epi32(_mm512_set1_epi32(SHA256_BLOCK), rest)));
+	UNROLL for (int i = 0; i < 16; i++)
+		w[i] = _mm512_mask_loadu_epi8(_mm512_loadu_si512(bit + SHA256_BLOCK - left[i]),
+		    _bzhi_u64(~UINT64_C(0), left[i] < 0 ? 0 : (unsigned)left[i]),
+		    left[i] < 0 ? bit : lanes->data[i] + b * SHA256_BLOCK);
+	to_words(w);
+	w[15] = _mm512_mask_slli_epi32(w[15], last, len, 3);
 }
 
 /* Round t, with the names a to h turned by t instead of the words moved. */
@@ -114,29 +155,24 @@ round_of(__m512i v[8], __m512i w, int t)
 	    _mm512_ternarylogic_epi32(*a, *b, *c, MAJORITY)));
 }
 
-TARGET static void
-blocks(struct sha256_state *state, const uint8_t *const data[SHA256_LANES_MAX],
-    size_t count)
+/* Into the state of the lanes that have a block b to be compressed here. */
+STEP void
+compress(__m512i sum[8], __m512i w[16], const struct lanes *lanes, size_t b)
 {
-	__m512i sum[8], v[8], w[16];
+	const __mmask16 wanted = _mm512_cmpgt_epu32_mask(_mm512_load_si512(lanes->limit),
+	    _mm512_set1_epi32((int)b));
+	__m512i v[8];
 
 	UNROLL for (int i = 0; i < 8; i++)
-		sum[i] = _mm512_loadu_si512(state->word[i]);
-	for (size_t n = 0; n < count; n++) {
-		load(w, data, n * SHA256_BLOCK);
-		UNROLL for (int i = 0; i < 8; i++)
-			v[i] = sum[i];
-		UNROLL for (int t = 0; t < 64; t++) {
-			if (t >= 16)
-				w[t & 15] = add(add(w[t & 15], small_sigma0(w[(t + 1) & 15])),
-				    add(w[(t + 9) & 15], small_sigma1(w[(t + 14) & 15])));
-			round_of(v, w[t & 15], t);
-		}
-		UNROLL for (int i = 0; i < 8; i++)
-			sum[i] = add(sum[i], v[i]);
+		v[i] = sum[i];
+	UNROLL for (int t = 0; t < 64; t++) {
+		if (t >= 16)
+			w[t & 15] = add(add(w[t & 15], small_sigma0(w[(t + 1) & 15])),
+			    add(w[(t + 9) & 15], small_sigma1(w[(t + 14) & 15])));
+		round_of(v, w[t & 15], t);
 	}
 	UNROLL for (int i = 0; i < 8; i++)
-		_mm512_storeu_si512(state->word[i], sum[i]);
+		sum[i] = _mm512_mask_add_epi32(sum[i], wanted, sum[i], v[i]);
 }
 
 /* The same quarter of a register's four for the lanes k, k + 4, k + 8, k + 12. */
@@ -151,15 +187,14 @@ store(uint8_t *const out[SHA256_LANES_MAX], int k, size_t at, __m512i four)
 
 /* Four words of each lane: columns become rows within quarters of registers. */
 STEP void
-store_half(const struct sha256_state *state, uint8_t *const out[SHA256_LANES_MAX],
-    int first)
+store_half(const __m512i sum[8], uint8_t *const out[SHA256_LANES_MAX], int first)
 {
 	const __m512i swap = _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15,
 	    8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
 	__m512i w[4], t[4];
 
 	UNROLL for (int i = 0; i < 4; i++)
-		w[i] = _mm512_shuffle_epi8(_mm512_loadu_si512(state->word[first + i]), swap);
+		w[i] = _mm512_shuffle_epi8(sum[first + i], swap);
 	UNROLL for (int i = 0; i < 2; i++) {
 		t[i] = _mm512_unpacklo_epi32(w[2 * i], w[2 * i + 1]);
 		t[i + 2] = _mm512_unpackhi_epi32(w[2 * i], w[2 * i + 1]);
@@ -170,11 +205,66 @@ store_half(const struct sha256_state *state, uint8_t *const out[SHA256_LANES_MAX
 	}
 }
 
-TARGET static void
-digests(const struct sha256_state *state, uint8_t *const out[SHA256_LANES_MAX])
+/* The lanes' messages, and how far: where fewer than are worth it would go on
+ * together, the longer ones stop, behind a whole block.  The greatest limit. */
+static size_t
+take(struct lanes *lanes, uint8_t *out[SHA256_LANES_MAX],
+    const struct sha256_job *const job[SHA256_LANES_MAX], unsigned n)
 {
-	store_half(state, out, 0);
-	store_half(state, out, 4);
+	const size_t most = sha256_blocks(job[n - WORTH]->len);
+	size_t blocks, whole;
+
+	for (unsigned j = 0; j < SHA256_LANES_MAX; j++) {
+		blocks = sha256_blocks(job[j]->len);
+		whole = job[j]->len / SHA256_BLOCK;
+		lanes->data[j] = job[j]->data;
+		lanes->len[j] = (uint32_t)job[j]->len;
+		lanes->blocks[j] = (uint32_t)blocks;
+		lanes->limit[j] = (uint32_t)(blocks <= most ? blocks :
+		    whole < most ? whole : most);
+		out[j] = job[j]->out;
+	}
+	return most;
+}
+
+/* Those that are not done. */
+STEP void
+go_on(const __m512i sum[8], const struct lanes *lanes,
+    const struct sha256_job *const job[SHA256_LANES_MAX], unsigned n)
+{
+	uint32_t word[8][SHA256_LANES_MAX], state[8];
+
+	UNROLL for (int i = 0; i < 8; i++)
+		_mm512_storeu_si512(word[i], sum[i]);
+	for (; n > 0 && lanes->limit[n - 1] < lanes->blocks[n - 1]; n--) {
+		for (unsigned i = 0; i < 8; i++)
+			state[i] = word[i][n - 1];
+		sha256_alone(job[n - 1], state, lanes->limit[n - 1]);
+	}
+}
+
+TARGET static void
+hash(const struct sha256_job *const job[SHA256_LANES_MAX], unsigned n)
+{
+	uint8_t *out[SHA256_LANES_MAX];
+	struct lanes lanes;
+	__m512i sum[8], w[16];
+	const size_t most = take(&lanes, out, job, n);
+	const size_t whole = _mm512_reduce_min_epu32(_mm512_load_si512(lanes.len)) / SHA256_BLOCK;
+
+	UNROLL for (int i = 0; i < 8; i++)
+		sum[i] = _mm512_set1_epi32((int)sha256_initial[i]);
+	for (size_t b = 0; b < most; b++) {
+		if (b < whole)
+			load_whole(w, &lanes, b);
+		else
+			load_end(w, &lanes, b);
+		compress(sum, w, &lanes, b);
+	}
+	store_half(sum, out, 0);
+	store_half(sum, out, 4);
+	if (lanes.limit[n - 1] < lanes.blocks[n - 1])
+		go_on(sum, &lanes, job, n);
 }
 
 /* The processor has it, and the system saves its registers (XCR0: SSE, AVX,
@@ -182,7 +272,7 @@ digests(const struct sha256_state *state, uint8_t *const out[SHA256_LANES_MAX])
 static bool
 available(void)
 {
-	const unsigned wanted = bit_AVX512F | bit_AVX512BW, saved = 0xe6;
+	const unsigned wanted = bit_AVX512F | bit_AVX512BW | bit_BMI2, saved = 0xe6;
 	unsigned a, b, c, d, low, high;
 
 	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0)
@@ -201,11 +291,10 @@ available(void)
 	return false;
 }
 
-#define blocks NULL
-#define digests NULL
+#define hash NULL
 
 #endif
 
 const struct sha256_engine sha256_avx512 = {
-	"avx512", 16, 7, available, blocks, digests
+	"avx512", 16, WORTH, available, hash
 };

@@ -2,7 +2,11 @@
  * Two messages through the SHA extensions: the rounds of one fill the time in
  * which the other waits for its own.
  */
+#include <string.h>
+
 #include "ledger/sha256/engine.h"
+
+#define ROOM (2 * SHA256_BLOCK)	/* what the padding is laid out in */
 
 #if defined(__x86_64__)
 
@@ -24,27 +28,33 @@ struct lane {
 };
 
 STEP void
-get(struct lane *lane, const struct sha256_state *state, unsigned j)
+begin(struct lane *lane)
 {
-	const uint32_t (*h)[SHA256_LANES_MAX] = state->word;
+	const uint32_t *h = sha256_initial;
 
-	lane->abef = _mm_set_epi32((int)h[0][j], (int)h[1][j], (int)h[4][j], (int)h[5][j]);
-	lane->cdgh = _mm_set_epi32((int)h[2][j], (int)h[3][j], (int)h[6][j], (int)h[7][j]);
+	lane->abef = _mm_set_epi32((int)h[0], (int)h[1], (int)h[4], (int)h[5]);
+	lane->cdgh = _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]);
 }
 
 STEP void
-put(const struct lane *lane, struct sha256_state *state, unsigned j)
+get_state(const struct lane *lane, uint32_t state[8])
 {
-	static const uint8_t abef[] = { 5, 4, 1, 0 }, cdgh[] = { 7, 6, 3, 2 };
-	uint32_t x[4], y[4];
-	unsigned i;
+	const __m128i abef = _mm_shuffle_epi32(lane->abef, 0x1b);
+	const __m128i cdgh = _mm_shuffle_epi32(lane->cdgh, 0x1b);
 
-	_mm_storeu_si128((__m128i *)x, lane->abef);
-	_mm_storeu_si128((__m128i *)y, lane->cdgh);
-	for (i = 0; i < 4; i++) {
-		state->word[abef[i]][j] = x[i];
-		state->word[cdgh[i]][j] = y[i];
-	}
+	_mm_storeu_si128((__m128i *)state, _mm_unpacklo_epi64(abef, cdgh));
+	_mm_storeu_si128((__m128i *)(state + 4), _mm_unpackhi_epi64(abef, cdgh));
+}
+
+STEP void
+put_digest(const struct lane *lane, uint8_t *out)
+{
+	uint32_t state[8];
+
+	get_state(lane, state);
+	for (int i = 0; i < 8; i++)
+		state[i] = __builtin_bswap32(state[i]);
+	memcpy(out, state, sizeof(state));
 }
 
 STEP void
@@ -88,19 +98,17 @@ sum(struct lane *lane, const struct lane *before)
 	lane->cdgh = _mm_add_epi32(lane->cdgh, before->cdgh);
 }
 
+/* Count blocks of each, which lie one after the other. */
 TARGET static void
-blocks(struct sha256_state *state, const uint8_t *const data[SHA256_LANES_MAX],
-    size_t count)
+compress(struct lane lane[2], const uint8_t *a, const uint8_t *b, size_t count)
 {
-	struct lane x, y, x0, y0;
+	struct lane x = lane[0], y = lane[1], x0, y0;
 
-	get(&x, state, 0);
-	get(&y, state, 1);
-	for (size_t n = 0; n < count; n++) {
+	for (; count > 0; count--, a += SHA256_BLOCK, b += SHA256_BLOCK) {
 		x0 = x;
 		y0 = y;
-		load(&x, data[0] + n * SHA256_BLOCK);
-		load(&y, data[1] + n * SHA256_BLOCK);
+		load(&x, a);
+		load(&y, b);
 		UNROLL for (int i = 0; i < 16; i++) {
 			four_rounds(&x, i);
 			four_rounds(&y, i);
@@ -112,8 +120,52 @@ blocks(struct sha256_state *state, const uint8_t *const data[SHA256_LANES_MAX],
 		sum(&x, &x0);
 		sum(&y, &y0);
 	}
-	put(&x, state, 0);
-	put(&y, state, 1);
+	lane[0] = x;
+	lane[1] = y;
+}
+
+/* What is left behind so many blocks, and the padding: blocks in the room. */
+static void
+lay_out_end(const struct sha256_job *job, size_t done, size_t blocks, uint8_t room[ROOM])
+{
+	const size_t left = job->len - done * SHA256_BLOCK;
+	const uint64_t bits = __builtin_bswap64(8 * (uint64_t)job->len);
+
+	memset(room, 0, ROOM);
+	if (left > 0)
+		memcpy(room, (const uint8_t *)job->data + job->len - left, left);
+	room[left] = 0x80;
+	memcpy(room + blocks * SHA256_BLOCK - sizeof(bits), &bits, sizeof(bits));
+}
+
+/* Whole blocks where they lie, the last two with the padding from a copy.  Where
+ * there are more in one than in the other, each goes on alone. */
+TARGET static void
+hash(const struct sha256_job *const job[SHA256_LANES_MAX], unsigned n)
+{
+	const size_t blocks = sha256_blocks(job[0]->len);
+	const size_t done = blocks > 2 ? blocks - 2 : 0;
+	const bool alike = sha256_blocks(job[1]->len) == blocks;
+	uint8_t room[2][ROOM];
+	uint32_t state[8];
+	struct lane lane[2];
+
+	for (unsigned j = 0; j < n; j++) {
+		begin(&lane[j]);
+		if (alike)
+			lay_out_end(job[j], done, blocks - done, room[j]);
+	}
+	compress(lane, job[0]->data, job[1]->data, done);
+	if (alike)
+		compress(lane, room[0], room[1], blocks - done);
+	for (unsigned j = 0; j < n; j++) {
+		if (alike) {
+			put_digest(&lane[j], job[j]->out);
+		} else {
+			get_state(&lane[j], state);
+			sha256_alone(job[j], state, done);
+		}
+	}
 }
 
 static bool
@@ -134,8 +186,8 @@ available(void)
 	return false;
 }
 
-#define blocks NULL
+#define hash NULL
 
 #endif
 
-const struct sha256_engine sha256_ni = { "sha-ni", 2, 2, available, blocks, NULL };
+const struct sha256_engine sha256_ni = { "sha-ni", 2, 2, available, hash };
