@@ -14,7 +14,7 @@
 
 #define SPARSE 128	/* bits of the filter for each tag: one window in so many passes */
 #define FILTER_MIN 16384
-#define BATCH 256	/* windows hashed at once: what is hashed stays near */
+#define BATCH 512	/* windows hashed at once: what is hashed stays near */
 #define BLOCK 16	/* of AES */
 #define BLOCKS 16	/* words of bits at a time */
 
@@ -31,7 +31,7 @@ struct scan_tags {
 struct scan_tags_room {
 	const struct scan_tags *tags;
 	EVP_CIPHER_CTX *aes;
-	bool direct;		/* the processor's own AES is used */
+	const struct scan_tag_engine *engine;	/* NULL: the library */
 	struct scan_tag_keys keys;
 	uint8_t first[BATCH * BLOCK], second[BATCH * BLOCK], state[BATCH * BLOCK];
 	const uint8_t *text;
@@ -59,13 +59,13 @@ put(struct scan_tags_room *room, unsigned i)
 
 /* By the library. */
 static int
-hash_plain(struct scan_tags_room *room)
+hash_plain(struct scan_tags_room *room, size_t n)
 {
-	size_t k, bytes = room->n * BLOCK;
+	size_t k, bytes = n * BLOCK;
 	unsigned i;
 	int len;
 
-	for (i = 0; i < room->n; i++)
+	for (i = 0; i < n; i++)
 		put(room, i);
 	if (EVP_EncryptUpdate(room->aes, room->state, &len, room->first,
 	    (int)bytes) != 1)
@@ -80,13 +80,13 @@ hash_plain(struct scan_tags_room *room)
 	return 0;
 }
 
-/* The tags of the windows that wait, into state. */
+/* The tags of n windows, into state. */
 static int
-hash(struct scan_tags_room *room)
+hash(struct scan_tags_room *room, size_t n)
 {
-	if (!room->direct)
-		return hash_plain(room);
-	scan_tag_aes_hash(&room->keys, room->text, room->at, room->n, room->state);
+	if (room->engine == NULL)
+		return hash_plain(room, n);
+	room->engine->hash(&room->keys, room->text, room->at, n, room->state);
 	return 0;
 }
 
@@ -98,9 +98,8 @@ room_new(const uint8_t key[SCAN_TAG_KEY_LEN])
 	if (room == NULL)
 		return NULL;
 	memset(room, 0, sizeof(*room));
-	room->direct = scan_tag_aes_available();
-	if (room->direct)
-		scan_tag_aes_keys(key, &room->keys);
+	if ((room->engine = scan_tag_engine()) != NULL)
+		scan_tag_keys_make(key, &room->keys);
 	room->aes = EVP_CIPHER_CTX_new();
 	if (room->aes != NULL && EVP_EncryptInit_ex(room->aes, EVP_aes_128_ecb(), NULL,
 	    key, NULL) == 1 && EVP_CIPHER_CTX_set_padding(room->aes, 0) == 1)
@@ -140,8 +139,7 @@ scan_tag_make(const uint8_t key[SCAN_TAG_KEY_LEN], const uint8_t *window,
 	/* the library's own words here: a mistake in the quicker way would make
 	 * tags that nobody else finds, and the canary tells the other way round */
 	room->text = window;
-	room->n = 1;
-	if (hash_plain(room) == 0) {
+	if (hash_plain(room, 1) == 0) {
 		memcpy(tag, room->state, SCAN_TAG_LEN);
 		result = 0;
 	}
@@ -163,13 +161,20 @@ scan_tag_char(uint8_t c)
 	return alphabet[c];
 }
 
+/* Its place in the filter; mask: of the bits that the filter has. */
 static uint32_t
-bit_of(const struct scan_tags *tags, const uint8_t *tag)
+bit_of(const uint8_t *tag, uint32_t mask)
 {
 	uint32_t bits;
 
 	memcpy(&bits, tag, sizeof(bits));
-	return bits & (tags->bits - 1);
+	return bits & mask;
+}
+
+static bool
+has_bit(const uint64_t *bitmap, uint32_t bit)
+{
+	return (bitmap[bit / 64] >> bit % 64 & 1) != 0;
 }
 
 static int
@@ -178,15 +183,14 @@ by_bytes(const void *a, const void *b)
 	return memcmp(a, b, SCAN_TAG_LEN);
 }
 
+/* What the filter lets pass. */
 static void
 look_up(const struct scan_tags *tags, const uint8_t *tag, size_t at,
     void (*found)(void *context, size_t at, const char *id), void *context)
 {
-	uint32_t bit = bit_of(tags, tag);
 	char id[24];
 
-	if ((tags->bitmap[bit / 64] >> bit % 64 & 1) == 0 ||
-	    bsearch(tag, tags->tag, tags->n, SCAN_TAG_LEN, by_bytes) == NULL)
+	if (bsearch(tag, tags->tag, tags->n, SCAN_TAG_LEN, by_bytes) == NULL)
 		return;
 	snprintf(id, sizeof(id), "tag-%02x%02x%02x%02x", tag[0], tag[1], tag[2], tag[3]);
 	found(context, at, memcmp(tag, tags->canary, SCAN_TAG_LEN) == 0 ?
@@ -197,13 +201,17 @@ static int
 flush(struct scan_tags_room *room, void (*found)(void *context, size_t at,
     const char *id), void *context)
 {
-	size_t i;
+	const uint64_t *bitmap = room->tags->bitmap;
+	const uint32_t mask = room->tags->bits - 1;
+	const uint8_t *tag = room->state;
+	size_t n = room->n, i;
 
-	if (room->n > 0 && hash(room) != 0)
-		return -1;
-	for (i = 0; i < room->n; i++)
-		look_up(room->tags, room->state + i * BLOCK, room->at[i], found, context);
 	room->n = 0;
+	if (n > 0 && hash(room, n) != 0)
+		return -1;
+	for (i = 0; i < n; i++, tag += SCAN_TAG_LEN)
+		if (has_bit(bitmap, bit_of(tag, mask)))
+			look_up(room->tags, tag, room->at[i], found, context);
 	return 0;
 }
 
@@ -236,6 +244,17 @@ windows_of(const struct scan_planes *block, bool digit)
 	return starts & (uint64_t)(m | m >> 8 | m >> 16);
 }
 
+/* Windows at the bits, to the others that wait; there is room for them. */
+static void
+add_windows(struct scan_tags_room *room, uint64_t starts, size_t at)
+{
+	size_t n = room->n;
+
+	for (; starts != 0; starts &= starts - 1)
+		room->at[n++] = at + (size_t)__builtin_ctzll(starts);
+	room->n = n;
+}
+
 int
 scan_tags_run(struct scan_tags_room *room, const uint8_t *text, size_t len,
     void (*found)(void *context, size_t at, const char *id), void *context)
@@ -253,14 +272,14 @@ scan_tags_run(struct scan_tags_room *room, const uint8_t *text, size_t len,
 		    sizeof(block) / sizeof(*block) * SCAN_LANE;
 		memset(block + n / SCAN_LANE, 0, sizeof(block) - n / SCAN_LANE * sizeof(*block));
 		scan_planes_of(&kinds, text + at, n, block);
-		for (k = 0; k < BLOCKS; k++)
-			for (starts = windows_of(block + k, room->tags->digit); starts != 0;
-			    starts &= starts - 1) {
-				room->at[room->n++] = at + k * SCAN_LANE +
-				    (size_t)__builtin_ctzll(starts);
-				if (room->n == BATCH && flush(room, found, context) != 0)
-					return -1;
-			}
+		for (k = 0; k < BLOCKS; k++) {
+			starts = windows_of(block + k, room->tags->digit);
+			if (starts == 0)
+				continue;
+			add_windows(room, starts, at + k * SCAN_LANE);
+			if (room->n > BATCH - SCAN_LANE && flush(room, found, context) != 0)
+				return -1;
+		}
 	}
 	return flush(room, found, context);
 }
@@ -337,7 +356,7 @@ fill(struct scan_tags *tags, const json_t *root)
 			return "a scan tag that is not 32 hexadecimal digits";
 		if (tags->n > 0 && by_bytes(tags->tag[tags->n - 1], tag) >= 0)
 			return "scan tags that are not in order";
-		bit = bit_of(tags, tag);
+		bit = bit_of(tag, tags->bits - 1);
 		tags->bitmap[bit / 64] |= UINT64_C(1) << bit % 64;
 		tags->n++;
 	}

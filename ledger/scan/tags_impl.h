@@ -22,11 +22,21 @@ struct scan_tag_keys {
 	uint8_t round[11][16];
 };
 
-bool scan_tag_aes_available(void);
-void scan_tag_aes_keys(const uint8_t key[SCAN_TAG_KEY_LEN], struct scan_tag_keys *keys);
+/* For the engines below. */
+void scan_tag_keys_make(const uint8_t key[SCAN_TAG_KEY_LEN], struct scan_tag_keys *keys);
 
-/* The tags of the windows at text + at[0 .. n), one behind the other. */
-void scan_tag_aes_hash(const struct scan_tag_keys *keys, const uint8_t *text,
-    const size_t *at, size_t n, uint8_t *tags);
+struct scan_tag_engine {
+	const char *name;
+	bool (*available)(void);
+	/* the tags of the windows at text + at[0 .. n), one behind the other */
+	void (*hash)(const struct scan_tag_keys *keys, const uint8_t *text,
+	    const size_t *at, size_t n, uint8_t *tags);
+};
+
+/* One window to an instruction, and four. */
+extern const struct scan_tag_engine scan_tag_aes, scan_tag_vaes;
+
+/* The quickest that this processor has; NULL: none, the library is to be used. */
+const struct scan_tag_engine *scan_tag_engine(void);
 
 #endif

@@ -194,6 +194,41 @@ vectors(void **state)
 	}
 }
 
+/* The processor's words are the library's, however many windows there are, up to
+ * the last byte of a text. */
+static void
+engines_agree(void **state)
+{
+	static const struct scan_tag_engine *const engines[] = { &scan_tag_aes, &scan_tag_vaes };
+	enum { MOST = 70 };
+	uint8_t key[16], tags[MOST][16], want[MOST][16], *text = malloc(MOST + SCAN_TAG_WIDTH);
+	struct scan_tag_keys keys;
+	size_t at[MOST], n, i;
+	unsigned e, tried = 0;
+
+	randombytes_buf(key, sizeof(key));
+	randombytes_buf(text, MOST + SCAN_TAG_WIDTH);
+	for (i = 0; i < MOST; i++) {
+		at[i] = (i * 37 + 1) % (MOST + 1);
+		assert_int_equal(scan_tag_make(key, text + at[i], want[i]), 0);
+	}
+	for (e = 0; e < 2; e++) {
+		if (!engines[e]->available())
+			continue;
+		scan_tag_keys_make(key, &keys);
+		for (n = 0; n <= MOST; n++) {
+			memset(tags, 0, sizeof(tags));
+			engines[e]->hash(&keys, text, at, n, tags[0]);
+			assert_memory_equal(tags, want, n * 16);
+			for (i = 16 * n; i < sizeof(tags); i++)
+				assert_int_equal(tags[i / 16][i % 16], 0);
+		}
+		tried++;
+	}
+	print_message("# %u engines\n", tried);
+	free(text);
+}
+
 static void
 refused(void **state)
 {
@@ -248,6 +283,7 @@ main(void)
 		cmocka_unit_test(written_and_read),
 		cmocka_unit_test(by_the_format),
 		cmocka_unit_test(vectors),
+		cmocka_unit_test(engines_agree),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(unlinked),
 	};
