@@ -26,7 +26,7 @@ enum frame { FRAME_NONE, FRAME_LENGTH, FRAME_CHUNKED, FRAME_CLOSE };
  * bytes are let through ahead of its verdict, and left out when it lets them
  * through itself.  Should they turn out to begin a find, that many bytes of its
  * beginning were seen, and no more: usually those that placeholder and secret
- * share.  Not for secrets below PUMP_EARLY_SECRET bytes.
+ * share (of a secret that comes backwards, the last ones).  Not for secrets below PUMP_EARLY_SECRET bytes.
  */
 struct early {
 	bool on;		/* until the first find: then it is not known what is held */

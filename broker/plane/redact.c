@@ -9,17 +9,19 @@
  * its end marks the bytes that it read.  Bytes in front of the oldest reader are
  * let go: marked ones as a marker for each run, others as they are.
  *
- * Readers are few: a new one begins only where two bytes look like the start of
- * a form, and nearly all end with the third.  A secret like "aaaa…" can drive
+ * Readers are few: a new one begins only where four bytes look like the start of
+ * a form (two, where no more have come).  A secret like "aaaa…" can drive
  * their number up; a stream in which there is no room for one more is closed: its
  * rest is hidden behind one marker, rather than any of it shown unread.
  */
+
+enum mark { PLAIN, FOUND, FOUND_WIDE };	/* wide: in UTF-16 */
 
 struct redact {
 	struct redact_needles *needles;
 	uint64_t offset;	/* of the next byte to come */
 	char *held;		/* the bytes [offset - n_held, offset) */
-	uint8_t *marked;	/* one flag for each of them */
+	uint8_t *marked;	/* an enum mark for each of them */
 	size_t n_held, most_held;	/* most: so much is to be wiped */
 	/* Room for readers is made with the first one: in most streams there is
 	 * none.  next: scratch of move_readers. */
@@ -90,25 +92,41 @@ redact_count(const struct redact *r)
 	return r->count;
 }
 
+#define MARKER_WIDE (2 * (sizeof(REDACT_MARKER) - 1) - 1)
+
 /* All held and all new bytes as they are, and a marker for each find that they
- * have room for: runs are apart by a byte at least. */
+ * have room for: runs are apart by a byte at least, and what a wide marker stands
+ * for is wide itself. */
 size_t
 redact_bound(const struct redact *r, size_t len)
 {
 	size_t all = r->n_held + len;
 
-	return all + (all / (r->needles->min + 1) + 2) * (sizeof(REDACT_MARKER) - 1);
+	return all + (all / (r->needles->min + 1) + 2) * MARKER_WIDE;
 }
 
 /* --- letting go ------------------------------------------------------------ */
 
+/* What follows a find in UTF-16 must still be whole units: so the marker is in
+ * UTF-16 too, without the NUL at its end (or front), which was not taken. */
 static char *
-put_marker(struct redact *r, char *out)
+put_wide(char *out)
+{
+	memset(out, 0, MARKER_WIDE);
+	for (size_t i = 0; i < sizeof(REDACT_MARKER) - 1; i++)
+		out[2 * i] = REDACT_MARKER[i];
+	return out + MARKER_WIDE;
+}
+
+static char *
+put_marker(struct redact *r, enum mark mark, char *out)
 {
 	if (r->in_run)
 		return out;
 	r->in_run = true;
 	r->count++;
+	if (mark == FOUND_WIDE)
+		return put_wide(out);
 	memcpy(out, REDACT_MARKER, sizeof(REDACT_MARKER) - 1);
 	return out + sizeof(REDACT_MARKER) - 1;
 }
@@ -128,7 +146,8 @@ static char *
 let_go(struct redact *r, size_t n, char *out)
 {
 	for (size_t i = 0; i < n; i++)
-		out = r->marked[i] ? put_marker(r, out) :
+		out = r->marked[i] != PLAIN ?
+		    put_marker(r, (enum mark)r->marked[i], out) :
 		    put_plain(r, r->held + i, 1, out);
 	r->n_held -= n;
 	memmove(r->held, r->held + n, r->n_held);
@@ -139,17 +158,12 @@ let_go(struct redact *r, size_t n, char *out)
 /* --- one byte ---------------------------------------------------------------- */
 
 static void
-mark_from(struct redact *r, uint64_t start)
+mark_from(struct redact *r, const struct redact_at *at)
 {
-	size_t n = (size_t)(r->offset - start);
+	size_t n = (size_t)(r->offset - at->start);
 
-	memset(r->marked + r->n_held - n, 1, n);
-}
-
-static bool
-may_begin(const struct redact_needles *needles, uint8_t c)
-{
-	return needles->first[c] != needles->first[c + 1];
+	memset(r->marked + r->n_held - n,
+	    at->form == REDACT_UTF16 ? FOUND_WIDE : FOUND, n);
 }
 
 /* Two readers at one place read the same from here on: the older one, which
@@ -162,7 +176,7 @@ is_spoken_for(const struct redact_at *readers, size_t n,
 		if (readers[i].element == at->element &&
 		    readers[i].form == at->form && readers[i].item == at->item &&
 		    readers[i].escape == at->escape &&
-		    readers[i].wrapped == at->wrapped)
+		    readers[i].fillers == at->fillers)
 			return true;
 	return false;
 }
@@ -177,7 +191,7 @@ arrive(struct redact *r, struct redact_at *at, struct redact_at *readers,
 	    redact_form_bytes(at->form, at->element) >= REDACT_COMMIT;
 
 	if (at->done || whole) {
-		mark_from(r, at->start);
+		mark_from(r, at);
 		at->start = r->offset;
 	}
 	if (at->done || is_spoken_for(readers, others, at))
@@ -188,10 +202,10 @@ arrive(struct redact *r, struct redact_at *at, struct redact_at *readers,
 		r->closed = true;
 }
 
-/* The readers that began with the byte before this one, as they stood then.
- * Not two of them are at one place. */
+/* The readers that began in these ways with the byte before this one, as they stood
+ * then. */
 static void
-begin_readers(struct redact *r, uint8_t first)
+begin_readers(struct redact *r, uint8_t first, unsigned begins)
 {
 	const struct redact_needles *needles = r->needles;
 	REDACT_WAYS_UNSET struct redact_at ways[REDACT_WAYS_MAX];
@@ -201,15 +215,16 @@ begin_readers(struct redact *r, uint8_t first)
 		r->closed = true;	/* unread, the rest must not show */
 		return;
 	}
-	for (uint32_t i = needles->first[first]; i < needles->first[first + 1]; i++) {
-		struct redact_at at = { .start = r->offset - 2,
-		    .item = needles->starts[i].item,
-		    .form = needles->starts[i].form };
-		size_t n_ways = redact_form_step(&needles->items[at.item], &at,
-		    first, ways);
-		for (size_t k = 0; k < n_ways; k++)
-			arrive(r, &ways[k], r->readers, &r->n_readers, others);
-	}
+	for (uint16_t i = 0; i < needles->n_items; i++)
+		for (unsigned left = redact_forms_of(begins) & needles->items[i].forms; left != 0;
+		    left &= left - 1) {
+			struct redact_at at = { .start = r->offset - 2, .item = i,
+			    .form = (uint8_t)__builtin_ctz(left) };
+			size_t n = redact_form_step(&needles->items[i], &at, first,
+			    ways);
+			for (size_t k = 0; k < n; k++)
+				arrive(r, &ways[k], r->readers, &r->n_readers, others);
+		}
 }
 
 /* Readers at different places can only meet where one of them ends an escape. */
@@ -239,7 +254,7 @@ move_readers(struct redact *r, uint8_t c)
 static size_t
 free_to_go(const struct redact *r, uint8_t last)
 {
-	uint64_t stay = r->offset - (may_begin(r->needles, last) ? 1 : 0);
+	uint64_t stay = r->offset - (r->needles->may[0][last] != 0 ? 1 : 0);
 
 	for (size_t i = 0; i < r->n_readers; i++)
 		if (r->readers[i].start < stay)
@@ -261,8 +276,7 @@ static char *
 take_byte(struct redact *r, uint8_t c, char *out)
 {
 	/* a byte that may begin a form is still held when the next one comes */
-	bool have = r->n_held > 0;
-	uint8_t before = have ? (uint8_t)r->held[r->n_held - 1] : 0;
+	unsigned begins = 0;
 
 	if (r->n_held == r->needles->hold)	/* cannot be: see measure() */
 		return close_stream(r, out);
@@ -271,8 +285,11 @@ take_byte(struct redact *r, uint8_t c, char *out)
 	if (r->n_held > r->most_held)
 		r->most_held = r->n_held;
 	r->offset++;
-	if (have && redact_pair(r->needles, before, c))
-		begin_readers(r, before);
+	if (r->n_held > 1)
+		begins = redact_may_begin(r->needles,
+		    (const uint8_t *)r->held + r->n_held - 2, 2);
+	if (begins != 0)
+		begin_readers(r, (uint8_t)r->held[r->n_held - 2], begins);
 	if (r->n_readers > 0)
 		move_readers(r, c);
 	if (r->closed)
@@ -282,24 +299,31 @@ take_byte(struct redact *r, uint8_t c, char *out)
 
 /* --- many bytes ---------------------------------------------------------------- */
 
-/* The first i in [1, len) where p[i-1], p[i] may begin a form; or len. */
-static size_t
-find_pair(const struct redact_needles *needles, const uint8_t *p, size_t len)
+/* Four places at p, as far as bytes 1 and 2 of a form tell: byte 0 of base64 may
+ * be half the neighbour's, and fits too often. */
+static bool
+may_be_in_four(const struct redact_needles *needles, const uint8_t *p)
 {
-	const uint8_t *first = needles->as_first, *second = needles->as_second;
-	size_t i = 1;
+	const uint16_t *second = needles->may[1], *third = needles->may[2];
 
-	while (i < len) {
-		for (; len - i >= 4; i += 4)
-			if (((first[p[i - 1]] & second[p[i]]) |
-			    (first[p[i]] & second[p[i + 1]]) |
-			    (first[p[i + 1]] & second[p[i + 2]]) |
-			    (first[p[i + 2]] & second[p[i + 3]])) != 0)
-				break;
-		for (unsigned n = 0; n < 4 && i < len; n++, i++)
-			if (redact_pair(needles, p[i - 1], p[i]))
-				return i;
-	}
+	return ((second[p[1]] & third[p[2]]) | (second[p[2]] & third[p[3]]) |
+	    (second[p[3]] & third[p[4]]) | (second[p[4]] & third[p[5]])) != 0;
+}
+
+/* The first place where a form may begin, as far as what is there tells; or len. */
+static size_t
+find_start(const struct redact_needles *needles, const uint8_t *p, size_t len)
+{
+	size_t i = 0;
+
+	for (; len - i >= 3 + REDACT_LOOK; i += 4)
+		if (may_be_in_four(needles, p + i))
+			for (size_t k = i; k < i + 4; k++)
+				if (redact_may_begin(needles, p + k, REDACT_LOOK) != 0)
+					return k;
+	for (; i < len; i++)
+		if (redact_may_begin(needles, p + i, len - i) != 0)
+			return i;
 	return len;
 }
 
@@ -308,20 +332,20 @@ find_pair(const struct redact_needles *needles, const uint8_t *p, size_t len)
 static size_t
 take_run(struct redact *r, const char *in, size_t len, char **out)
 {
-	size_t i = find_pair(r->needles, (const uint8_t *)in, len);
-	bool stay = i < len || may_begin(r->needles, (uint8_t)in[len - 1]);
-	size_t pass = i - (stay ? 1 : 0);
+	size_t pass = find_start(r->needles, (const uint8_t *)in, len);
 
 	*out = put_plain(r, in, pass, *out);
-	if (stay) {
-		r->held[0] = in[pass];
-		r->marked[0] = 0;
-		r->n_held = 1;
-		if (r->most_held == 0)
-			r->most_held = 1;
+	if (pass == len) {
+		r->offset += len;
+		return len;
 	}
-	r->offset += i;
-	return i;
+	r->held[0] = in[pass];
+	r->marked[0] = PLAIN;
+	r->n_held = 1;
+	if (r->most_held == 0)
+		r->most_held = 1;
+	r->offset += pass + 1;
+	return pass + 1;
 }
 
 /* Is all that is held one byte, and c none that a form may go on with? */
@@ -329,7 +353,7 @@ static bool
 held_in_vain(const struct redact *r, uint8_t c)
 {
 	return r->n_readers == 0 && r->n_held == 1 &&
-	    !redact_pair(r->needles, (uint8_t)r->held[0], c);
+	    (r->needles->may[0][(uint8_t)r->held[0]] & r->needles->may[1][c]) == 0;
 }
 
 size_t

@@ -3,13 +3,19 @@
  * in any pieces, and puts a fixed marker in its place.
  *
  * What is found is a language, not a list of strings: the secret's bytes one
- * after another, each of them raw or escaped in any way (percent, JSON \u, \x
- * and short escapes, HTML entities by name or by a decimal or hexadecimal number
- * with up to eight zeros in front, '+' for a space), mixed as the sender likes;
- * hex digits in either case; base64 and base64url at three alignments, with
- * escaped '+' and '/', and wrapped lines.
- * Basic of user:secret is one of these alignments.  The base64 digits at both
- * ends, which hold bits of the neighbours too, are part of the find.
+ * after another, each of them raw or escaped in any way (percent, JSON \u, \u{}, \x,
+ * octal and short escapes, HTML entities by name or by a decimal or hexadecimal number
+ * with up to eight zeros in front, quoted-printable with its soft breaks, '+' for a
+ * space), mixed as the sender likes; what an encoder must escape also escaped
+ * twice (percent, JSON);
+ * hex digits in either case, with up to twelve of blank, tab, line end, ':', '-',
+ * ',', ';', "0x" between two bytes; decimal numbers, likewise;
+ * base64 and base64url at three alignments, with escaped '+' and '/', and wrapped
+ * lines; base32 at five, in either case, with wrapped lines;
+ * UTF-16 in either order, where the secret is ASCII: its marker is UTF-16 too;
+ * backwards; by rot13.
+ * Basic of user:secret is one of base64's alignments.  The digits at both ends,
+ * which hold bits of the neighbours too, are part of the find.
  *
  * Held back are exactly the bytes that may still become one of these: nothing
  * more is delayed.  Every split of a stream gives what one block gives.  Finds
@@ -21,8 +27,8 @@
  * swallowed as long as it goes on like the secret; so a 16 KiB key holds back
  * no more than a 512-byte one.
  *
- * Secrets below REDACT_WHOLE bytes are looked for raw, escaped and as Basic, but
- * not as hex or bare base64, where chance would find them.
+ * Secrets below REDACT_WHOLE bytes are looked for raw, escaped, in UTF-16 and as
+ * Basic, but in no other form, where chance would find them.
  */
 #ifndef BROKER_REDACT_H
 #define BROKER_REDACT_H

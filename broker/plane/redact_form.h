@@ -4,7 +4,8 @@
  *
  * A form is a row of elements (the secret's bytes, its hex digits, its base64
  * digits).  Standing between two elements, a reader may take the next one as it
- * is, or begin one of its escapes; inside an escape there is one way on.  Nothing
+ * is, begin one of its escapes, or a filler that means nothing (a wrapped line, a
+ * colon between hex digits); inside an escape there is one way on.  Nothing
  * is precomputed from the secret but its length, so a position costs the same
  * for a password and for a 16 KiB key.
  */
@@ -17,15 +18,20 @@
 
 enum redact_form {
 	REDACT_TEXT, REDACT_HEX,
-	REDACT_BASE64,	/* the secret begins a group of three bytes */
-	REDACT_BASE64_1, REDACT_BASE64_2	/* one, two bytes stand before it */
+	/* digits of six bits and of five; their first one has so many of the
+	 * neighbour's: 0, 2, 4, and 0 to 4 */
+	REDACT_BASE64, REDACT_BASE64_END = REDACT_BASE64 + 2,
+	REDACT_BASE32, REDACT_BASE32_END = REDACT_BASE32 + 4,
+	REDACT_UTF16,		/* a NUL between any two bytes: either order of them */
+	REDACT_NUMBERS,		/* each byte in decimal */
+	REDACT_REVERSED, REDACT_ROT13,
+	REDACT_FORMS
 };
-#define REDACT_FORMS 5
 
 struct redact_item {
 	const uint8_t *p;
 	uint32_t n;
-	uint8_t forms;		/* bit set of enum redact_form */
+	uint16_t forms;		/* bit set of enum redact_form */
 };
 
 struct redact_at {
@@ -35,8 +41,8 @@ struct redact_at {
 	uint16_t item;
 	uint8_t form;
 	uint8_t zeros;		/* read in front of an entity's number */
-	bool wrap;		/* escape is a line's end inside base64 */
-	bool wrapped;		/* and here it was: no second one */
+	uint8_t fillers;	/* read since the last element */
+	bool filler;		/* escape is one of them */
 	bool escaped;		/* the last byte ended an escape */
 	bool done;		/* all elements read */
 };
@@ -53,6 +59,7 @@ struct redact_at {
 #define REDACT_WAYS_UNSET
 #endif
 #define REDACT_PADDING_MAX 8	/* zeros in front of an entity's number */
+#define REDACT_FILLERS_MAX 12	/* between two elements that are numbers */
 #define REDACT_ESCAPE_MAX 16	/* more than the bytes of the longest escape */
 
 void redact_form_init(void);	/* once, any thread; before all else */
@@ -65,8 +72,7 @@ uint32_t redact_form_bytes(unsigned form, uint32_t elements);
 size_t redact_form_step(const struct redact_item *item,
     const struct redact_at *at, uint8_t c, struct redact_at ways[REDACT_WAYS_MAX]);
 
-/* Does c take a reader anywhere? */
-bool redact_form_goes_on(const struct redact_item *item,
-    const struct redact_at *at, uint8_t c);
+/* The bytes that may take a reader anywhere, and few others; their number. */
+size_t redact_form_candidates(const struct redact_at *at, uint8_t bytes[256]);
 
 #endif

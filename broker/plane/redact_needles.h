@@ -7,10 +7,7 @@
 
 #include <stdatomic.h>
 
-struct redact_start {
-	uint16_t item;
-	uint8_t form;
-};
+#define REDACT_LOOK 4	/* first bytes of a form that are looked at together; none is shorter */
 
 struct redact_needles {
 	atomic_uint refs;
@@ -18,25 +15,32 @@ struct redact_needles {
 	size_t min, hold;	/* shortest find; most bytes that one can hold back */
 	size_t readers;		/* so many may be on their way in one stream */
 	struct redact_item *items;
-	/* The forms that may begin with byte c: starts[first[c]..first[c+1]). */
-	struct redact_start *starts;
-	uint32_t first[257];
-	/* Bit set over pairs of bytes: may a form begin with these two? */
-	uint64_t pairs[1024];
-	/* A bit for each form: may it have this byte first, this one second?  Where no
-	 * bit is in both the two are no such pair.  Most of any stream is passed over
-	 * by this test alone, which can be made for several bytes at once. */
-	uint8_t as_first[256], as_second[256];
+	/* may[k][c]: the ways to begin that may have c as byte k, a bit for each.  Where
+	 * no bit is in all of the first few, nothing begins.  Nearly all of any stream
+	 * is passed over by this alone, which can be asked of several places at once. */
+	uint16_t may[REDACT_LOOK][256];
 };
-_Static_assert(REDACT_FORMS <= 8, "a bit for each form");
 
-static inline bool
-redact_pair(const struct redact_needles *needles, uint8_t first, uint8_t second)
+/* A way to begin is a form; of text there are three, or the escapes of one byte
+ * would pass for those of the next. */
+enum { REDACT_BY_PERCENT = REDACT_FORMS, REDACT_BY_ESCAPE, REDACT_BEGINS };
+_Static_assert(REDACT_BEGINS <= 16, "a bit for each");
+
+static inline unsigned
+redact_forms_of(unsigned begins)
 {
-	/* in this order two neighbours are one load on most machines */
-	unsigned pair = (unsigned)first | (unsigned)second << 8;
+	return begins >> REDACT_FORMS != 0 ? begins | 1u << REDACT_TEXT : begins;
+}
 
-	return needles->pairs[pair >> 6] >> (pair & 63) & 1;
+/* The ways to begin with the first n bytes at p, of which REDACT_LOOK count. */
+static inline unsigned
+redact_may_begin(const struct redact_needles *needles, const uint8_t *p, size_t n)
+{
+	unsigned begins = needles->may[0][p[0]];
+
+	for (size_t k = 1; k < REDACT_LOOK && k < n; k++)
+		begins &= needles->may[k][p[k]];
+	return begins;
 }
 
 #endif

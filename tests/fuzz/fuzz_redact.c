@@ -1,7 +1,7 @@
 /*
  * First byte: how long the secret is; second: the size of the pieces; then the
  * secret, then the stream.  Pieces give what one block gives, within the bound;
- * no part between markers holds the secret raw, in hex or in base64; and a stream
+ * no part between markers holds the secret raw, backwards, in hex or in base64; and a stream
  * is changed only where a marker stands.
  */
 #include <stdint.h>
@@ -50,7 +50,7 @@ require_absent(const char *p, size_t n, const char *what, size_t len)
 static void
 require_hidden(const char *p, size_t n, struct slice secret)
 {
-	char hex[2 * 64 + 1], base64[128];
+	char hex[2 * 64 + 1], base64[128], turned[64];
 
 	require_absent(p, n, secret.p, secret.n);
 	if (secret.n < REDACT_WHOLE)
@@ -61,17 +61,34 @@ require_hidden(const char *p, size_t n, struct slice secret)
 	    secret.n / 3 * 3, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	if (secret.n % 3 == 0)
 		require_absent(p, n, base64, strlen(base64));
+	for (size_t i = 0; i < secret.n; i++)
+		turned[i] = secret.p[secret.n - 1 - i];
+	require_absent(p, n, turned, secret.n);
+}
+
+/* The first marker in either spelling, or NULL. */
+static const char *
+next_marker(const char *p, size_t n, size_t *len)
+{
+	static const char plain[] = REDACT_MARKER;
+	static const char wide[] = "[\0r\0e\0d\0a\0c\0t\0e\0d\0]";
+	const char *a = memmem(p, n, plain, sizeof(plain) - 1);
+	const char *b = memmem(p, n, wide, sizeof(wide) - 1);
+
+	*len = a != NULL && (b == NULL || a < b) ? sizeof(plain) - 1 :
+	    sizeof(wide) - 1;
+	return a != NULL && (b == NULL || a < b) ? a : b;
 }
 
 /* The parts between markers stand in the input, in their order. */
 static void
 check_parts(struct slice in, struct slice out, struct slice secret)
 {
-	const size_t marker = sizeof(REDACT_MARKER) - 1;
 	const char *end, *found;
+	size_t marker;
 
 	for (;;) {
-		end = memmem(out.p, out.n, REDACT_MARKER, marker);
+		end = next_marker(out.p, out.n, &marker);
 		size_t n = end != NULL ? (size_t)(end - out.p) : out.n;
 		require_hidden(out.p, n, secret);
 		found = n > 0 ? memmem(in.p, in.n, out.p, n) : in.p;
@@ -92,7 +109,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct redact_needles *needles;
 	struct slice secret, in;
 	struct redact *r;
-	size_t n;
+	size_t n, n_marker;
 
 	if (len < 2 || len > MAX || sodium_init() < 0)
 		return 0;
@@ -108,7 +125,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	n = run(r, in, MAX, whole);
 	require(run(r, in, data[1] % 32 + 1, pieces) == n);
 	require(memcmp(whole, pieces, n) == 0);
-	if (memmem(in.p, in.n, "[redacted]", 10) == NULL)
+	if (next_marker(in.p, in.n, &n_marker) == NULL)
 		check_parts(in, (struct slice){ whole, n }, secret);
 	redact_free(r);
 	return 0;
