@@ -194,10 +194,21 @@ signatures_parse(struct note *note, const char *p, const char *end,
 int
 note_parse(struct note *note, const char *buf, size_t len, const char **why)
 {
+	note->count = 0;
+	if (len > NOTE_MAX) {
+		*why = "not a text of UTF-8 lines";
+		return -1;
+	}
+	return note_parse_long(note, buf, len, why);
+}
+
+int
+note_parse_long(struct note *note, const char *buf, size_t len, const char **why)
+{
 	const char *blank = NULL, *p = buf;
 
 	note->count = 0;
-	if (len > NOTE_MAX || !text_valid(buf, len)) {
+	if (!text_valid(buf, len)) {
 		*why = "not a text of UTF-8 lines";
 		return -1;
 	}
@@ -283,14 +294,14 @@ note_verify(const struct note *note, const struct note_key *key, uint64_t *time)
 }
 
 int
-note_sign(const char *text, size_t len, const struct note_key *key,
+note_sign_line(const char *text, size_t len, const struct note_key *key,
     const uint8_t sk[NOTE_SK_LEN], char *out, size_t cap)
 {
 	uint8_t blob[NOTE_ID_LEN + NOTE_SIG_LEN];
 	char base64[93];
 	int n;
 
-	if (key->type != NOTE_ED25519 || len == 0 || len > NOTE_MAX ||
+	if (key->type != NOTE_ED25519 || len == 0 ||
 	    text[len - 1] != '\n' || !text_valid(text, len) ||
 	    memcmp(sk + NOTE_SK_LEN - NOTE_PK_LEN, key->pk, NOTE_PK_LEN) != 0)
 		return -1;
@@ -299,9 +310,24 @@ note_sign(const char *text, size_t len, const struct note_key *key,
 	    len, sk) != 0)
 		return -1;
 	sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), VARIANT);
-	n = snprintf(out, cap, "%.*s\n" DASH "%s %s\n", (int)len, text, key->name,
-	    base64);
+	n = snprintf(out, cap, DASH "%s %s\n", key->name, base64);
 	return n >= 0 && (size_t)n < cap ? n : -1;
+}
+
+int
+note_sign(const char *text, size_t len, const struct note_key *key,
+    const uint8_t sk[NOTE_SK_LEN], char *out, size_t cap)
+{
+	int n;
+
+	if (len > NOTE_MAX || len + 1 >= cap)
+		return -1;
+	n = note_sign_line(text, len, key, sk, out + len + 1, cap - len - 1);
+	if (n < 0)
+		return -1;
+	memcpy(out, text, len);
+	out[len] = '\n';
+	return (int)len + 1 + n;
 }
 
 int

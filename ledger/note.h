@@ -81,6 +81,8 @@ struct note {
  * signature, a line that is none, base64 that is not canonical, too many.
  */
 int note_parse(struct note *note, const char *buf, size_t len, const char **why);
+/* The same of a text of any length. */
+int note_parse_long(struct note *note, const char *buf, size_t len, const char **why);
 
 enum note_verdict {
 	NOTE_GOOD,
@@ -97,6 +99,9 @@ enum note_verdict note_verify(const struct note *note,
  * out may not overlap text.  The length without the NUL it adds, or -1 where
  * cap is too small, the text no note's text, or the key no Ed25519 key. */
 int note_sign(const char *text, size_t len, const struct note_key *key,
+    const uint8_t sk[NOTE_SK_LEN], char *out, size_t cap);
+/* The signature line alone, with its LF, of a text of any length. */
+int note_sign_line(const char *text, size_t len, const struct note_key *key,
     const uint8_t sk[NOTE_SK_LEN], char *out, size_t cap);
 
 struct checkpoint {

@@ -1,6 +1,6 @@
 #include "ledger/anchor/witness_impl.h"
-#include "ledger/base64.h"
 #include "ledger/io.h"
+#include "ledger/note_secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 
 #include <sodium.h>
 
-#define SKEY "PRIVATE+KEY+"
 #define LOGS_MAX (WITNESS_KEYS_MAX * (NOTE_VKEY_MAX + 1))
 
 /* ---- the directory ---- */
@@ -64,20 +63,11 @@ open_dir(const char *dir, struct problem *problem)
 static int
 write_key(int dirfd, const struct note_key *key, const uint8_t *seed)
 {
-	uint8_t typed[1 + 32] = { NOTE_COSIGNATURE_V1 };
-	char text[sizeof(SKEY) + NOTE_VKEY_MAX + 2], base64[64], id[9];
-	int n, status;
+	char text[NOTE_SECRET_MAX + 1];
+	const int n = note_secret_format(key, seed, text);
+	const int status = witness_put(dirfd, "key", 0600, text, (size_t)n);
 
-	memcpy(typed + 1, seed, 32);
-	sodium_bin2hex(id, sizeof(id), key->id, NOTE_ID_LEN);
-	sodium_bin2base64(base64, sizeof(base64), typed, sizeof(typed),
-	    sodium_base64_VARIANT_ORIGINAL);
-	n = snprintf(text, sizeof(text), SKEY "%s+%s+%s\n", key->name, id,
-	    base64);
-	status = witness_put(dirfd, "key", 0600, text, (size_t)n);
 	sodium_memzero(text, sizeof(text));
-	sodium_memzero(base64, sizeof(base64));
-	sodium_memzero(typed, sizeof(typed));
 	return status;
 }
 
@@ -85,62 +75,34 @@ int
 witness_create(const char *dir, const char *name, struct note_key *key,
     struct problem *problem)
 {
-	uint8_t seed[32], pk[NOTE_PK_LEN], sk[NOTE_SK_LEN];
+	uint8_t seed[NOTE_SEED_LEN];
 	int dirfd, status = -1;
 
 	if (sodium_init() < 0)
 		return problem_set(problem, "libsodium cannot start");
-	randombytes_buf(seed, sizeof(seed));
-	crypto_sign_seed_keypair(pk, sk, seed);
-	sodium_memzero(sk, sizeof(sk));
-	if (note_key_make(key, name, NOTE_COSIGNATURE_V1, pk) != 0)
+	if (note_secret_new(name, NOTE_COSIGNATURE_V1, key, seed) != 0)
 		return problem_set(problem, "the name must be without spaces "
 		    "and '+', like witness.example.com/team");
-	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-		return problem_errno(problem, "cannot make %s", dir);
-	if ((dirfd = open_dir(dir, problem)) < 0)
-		return -1;
+	dirfd = mkdir(dir, 0700) != 0 && errno != EEXIST ?
+	    problem_errno(problem, "cannot make %s", dir) : open_dir(dir, problem);
+	if (dirfd < 0)
+		goto out;
 	if (faccessat(dirfd, "key", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		problem_set(problem, "%s holds a witness's key already", dir);
 	else if (write_key(dirfd, key, seed) != 0)
 		problem_errno(problem, "cannot write %s/key", dir);
 	else
 		status = 0;
-	sodium_memzero(seed, sizeof(seed));
 	close(dirfd);
+out:
+	sodium_memzero(seed, sizeof(seed));
 	return status;
-}
-
-/* name+id+base64(4 || seed), behind the words that warn of it. */
-static int
-parse_key(struct witness *witness, char *text, struct problem *problem)
-{
-	uint8_t typed[1 + 32] = { 0 }, pk[NOTE_PK_LEN];
-	char *name = text + sizeof(SKEY) - 1, *id, *base64, hex[9];
-	size_t n = 0;
-
-	problem_set(problem, "the file `key` is malformed");
-	if (strncmp(text, SKEY, sizeof(SKEY) - 1) != 0 ||
-	    (id = strchr(name, '+')) == NULL ||
-	    (base64 = strchr(id + 1, '+')) == NULL)
-		return -1;
-	*id++ = *base64++ = '\0';
-	base64[strcspn(base64, "\n")] = '\0';
-	if (base64_read(typed, sizeof(typed), base64, strlen(base64), &n) != 0 ||
-	    n != sizeof(typed) || typed[0] != NOTE_COSIGNATURE_V1)
-		return -1;
-	crypto_sign_seed_keypair(pk, witness->sk, typed + 1);
-	sodium_memzero(typed, sizeof(typed));
-	if (note_key_make(&witness->key, name, NOTE_COSIGNATURE_V1, pk) != 0)
-		return -1;
-	sodium_bin2hex(hex, sizeof(hex), witness->key.id, NOTE_ID_LEN);
-	return strcmp(hex, id) == 0 ? 0 : -1;
 }
 
 static int
 read_key(struct witness *witness, struct problem *problem)
 {
-	char text[sizeof(SKEY) + NOTE_VKEY_MAX + 2];
+	char text[NOTE_SECRET_MAX + 1];
 	struct stat st;
 	ssize_t n;
 	int status;
@@ -154,7 +116,9 @@ read_key(struct witness *witness, struct problem *problem)
 	if (n < 0)
 		return problem_errno(problem, "key");
 	text[n] = '\0';
-	status = parse_key(witness, text, problem);
+	status = note_secret_parse(text, NOTE_COSIGNATURE_V1, &witness->key, witness->sk);
+	if (status != 0)
+		problem_set(problem, "the file `key` is malformed");
 	sodium_memzero(text, sizeof(text));
 	return status;
 }
