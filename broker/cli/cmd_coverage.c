@@ -58,6 +58,18 @@ static const struct opt import_opts[] = {
 	{ "exhaustive", 0, NULL, false, "the log misses nothing of what it sees" },
 	{ "from", 0, "TIME", false, "from when" },
 	{ "to", 0, "TIME", false, "to when" },
+	{ "sign", 0, "KEYFILE", false, "sign it with an observer's key" },
+	{ "output", 'o', "FILE", false, "default standard output" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static const struct opt key_opts[] = {
+	{ "name", 0, "NAME", false, "make a new key of that name first" },
+	{ NULL, 0, NULL, false, NULL }
+};
+
+static const struct opt sign_opts[] = {
+	{ "key", 'k', "KEYFILE", false, "the observer's key" },
 	{ "output", 'o', "FILE", false, "default standard output" },
 	{ NULL, 0, NULL, false, NULL }
 };
@@ -78,6 +90,10 @@ const struct cli_command cmd_coverage_table[] = {
 	{ .name = "import", .operands = "[LOG]", .raw = true, .run_raw = cmd_coverage,
 	  .opts = import_opts,
 	  .summary = "Make ground truth of a log that others keep" },
+	{ .name = "key", .operands = "KEYFILE", .raw = true, .run_raw = cmd_coverage,
+	  .opts = key_opts, .summary = "An observer's key: make it, print its vkey" },
+	{ .name = "sign", .operands = "--key KEYFILE [TRUTH]", .raw = true,
+	  .run_raw = cmd_coverage, .opts = sign_opts, .summary = "Sign ground truth" },
 	{ .name = "reconcile", .operands = "--truth FILE [RUN|BUNDLE|LEDGER]", .raw = true,
 	  .run_raw = cmd_coverage, .opts = reconcile_opts,
 	  .summary = "Hold what others saw against the records" },

@@ -5,7 +5,7 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
@@ -39,8 +39,10 @@ _countersign()
 	" bundle") words="--output --directory --coverage --truth --ledger --help" ;;
 	" verify") words="--key --trust --head --save-head --since --truth --truth-window --no-scan --tags --json --html --sarif --no-progress --threads --color --version --help" ;;
 	" scan") words="--tags --tags-commitment --no-vault --baseline --write-baseline --advisory --json --sarif --quiet --color --version --help" ;;
-	" coverage") words="import reconcile show --help" ;;
-	" coverage import") words="--format --source --instance --base --field --client --resolve --exhaustive --from --to --output --help" ;;
+	" coverage") words="import key sign reconcile show --help" ;;
+	" coverage import") words="--format --source --instance --base --field --client --resolve --exhaustive --from --to --sign --output --help" ;;
+	" coverage key") words="--name --help" ;;
+	" coverage sign") words="--key --output --help" ;;
 	" coverage reconcile") words="--truth --window --json --help" ;;
 	" coverage show") words="--json --help" ;;
 	" ledger") words="tail query stats export publish rotate-key restart-origin --help --lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;

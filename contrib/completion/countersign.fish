@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -154,8 +154,16 @@ complete -c countersign -n '__countersign_at " coverage import"' -l resolve -r -
 complete -c countersign -n '__countersign_at " coverage import"' -l exhaustive -d 'the log misses nothing of what it sees'
 complete -c countersign -n '__countersign_at " coverage import"' -l from -r -d 'from when'
 complete -c countersign -n '__countersign_at " coverage import"' -l to -r -d 'to when'
+complete -c countersign -n '__countersign_at " coverage import"' -l sign -r -d 'sign it with an observer\'s key'
 complete -c countersign -n '__countersign_at " coverage import"' -l output -r -d 'default standard output'
 complete -c countersign -n '__countersign_at " coverage import"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " coverage"' -a key -d 'An observer\'s key: make it, print its vkey'
+complete -c countersign -n '__countersign_at " coverage key"' -l name -r -d 'make a new key of that name first'
+complete -c countersign -n '__countersign_at " coverage key"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " coverage"' -a sign -d 'Sign ground truth'
+complete -c countersign -n '__countersign_at " coverage sign"' -l key -r -d 'the observer\'s key'
+complete -c countersign -n '__countersign_at " coverage sign"' -l output -r -d 'default standard output'
+complete -c countersign -n '__countersign_at " coverage sign"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " coverage"' -a reconcile -d 'Hold what others saw against the records'
 complete -c countersign -n '__countersign_at " coverage reconcile"' -l truth -r -d 'what an observer saw'
 complete -c countersign -n '__countersign_at " coverage reconcile"' -l window -r -d 'how far his clock may be from ours'

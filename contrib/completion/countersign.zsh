@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -216,6 +216,8 @@ case "$at" in
 		) ;;
 	' coverage') offer=(
 		'import:Make ground truth of a log that others keep'
+		'key:An observer'\''s key\: make it, print its vkey'
+		'sign:Sign ground truth'
 		'reconcile:Hold what others saw against the records'
 		'show:What a run'\''s adapters say they see, and cannot'
 		'--help:show help'
@@ -231,6 +233,16 @@ case "$at" in
 		'--exhaustive:the log misses nothing of what it sees'
 		'--from:from when'
 		'--to:to when'
+		'--sign:sign it with an observer'\''s key'
+		'--output:default standard output'
+		'--help:show this and exit'
+		) ;;
+	' coverage key') offer=(
+		'--name:make a new key of that name first'
+		'--help:show this and exit'
+		) ;;
+	' coverage sign') offer=(
+		'--key:the observer'\''s key'
 		'--output:default standard output'
 		'--help:show this and exit'
 		) ;;

@@ -43,7 +43,7 @@ read_key(struct reader *reader, const char *member, const json_t *value,
 	if (text == NULL || note_key_parse(out, text, strlen(text)) != 0 ||
 	    out->type != type)
 		return refuse(reader, member, type == NOTE_ED25519 ?
-		    "the vkey of a log (name+id+key)" :
+		    "a vkey of Ed25519 (name+id+key)" :
 		    "the vkey of a witness (name+id+key, cosignature/v1)");
 	return 0;
 }
@@ -159,37 +159,53 @@ read_logs(struct reader *reader, const json_t *list)
 
 /* --- who else -------------------------------------------------------------- */
 
-/* One witness counts once, by whatever name: its key is what it is. */
+/* Somebody counts once, by whatever name: the key is what he is. */
 static bool
-listed(const struct trust *trust, const struct note_key *key)
+listed(const struct note_key *keys, unsigned n, const struct note_key *key)
 {
-	for (unsigned i = 0; i < trust->witnesses; i++) {
-		if (memcmp(trust->witness[i].pk, key->pk, NOTE_PK_LEN) == 0)
+	for (unsigned i = 0; i < n; i++) {
+		if (memcmp(keys[i].pk, key->pk, NOTE_PK_LEN) == 0)
 			return true;
 	}
 	return false;
 }
 
+/* Both lists have room for 32. */
 static int
-read_witnesses(struct reader *reader, const json_t *list)
+read_keys(struct reader *reader, const char *member, const json_t *list,
+    enum note_type type, struct note_key *keys, unsigned *n)
 {
-	struct trust *trust = reader->trust;
 	struct note_key key;
 	size_t i;
 
-	if (!json_is_array(list) ||
-	    json_array_size(list) > TRUST_WITNESSES_MAX)
-		return refuse(reader, "witnesses", "an array of at most 32");
+	if (!json_is_array(list) || json_array_size(list) > TRUST_WITNESSES_MAX)
+		return refuse(reader, member, "an array of at most 32");
 	for (i = 0; i < json_array_size(list); i++) {
-		if (read_key(reader, "witnesses", json_array_get(list, i),
-		    NOTE_COSIGNATURE_V1, &key) != 0)
+		if (read_key(reader, member, json_array_get(list, i), type, &key) != 0)
 			return -1;
-		if (listed(trust, &key))
-			return refuse(reader, "witnesses", "different: one key "
+		if (listed(keys, *n, &key))
+			return refuse(reader, member, "different: one key "
 			    "stands there twice");
-		trust->witness[trust->witnesses++] = key;
+		keys[(*n)++] = key;
 	}
 	return 0;
+}
+_Static_assert(TRUST_WITNESSES_MAX == 32 && TRUST_OBSERVERS_MAX == 32, "read_keys");
+
+/* The log's owner, who wrote what is to be held against them. */
+static bool
+is_a_logs(const struct trust *trust, const struct note_key *key)
+{
+	for (unsigned i = 0; i < trust->logs; i++) {
+		const struct trust_log *log = &trust->log[i];
+
+		if (listed(&log->key, 1, key))
+			return true;
+		for (unsigned k = 0; k < log->epochs; k++)
+			if (listed(&log->epoch[k].key, 1, key))
+				return true;
+	}
+	return false;
 }
 
 static int
@@ -269,8 +285,9 @@ read_authorities(struct reader *reader, const json_t *list)
 
 static int
 read_member(struct reader *reader, const char *name, json_t *value,
-    uint64_t *quorum, uint64_t *stamps)
+    uint64_t *quorum, uint64_t *stamps, uint64_t *observed)
 {
+	struct trust *trust = reader->trust;
 	uint64_t version;
 
 	if (strcmp(name, "v") == 0)
@@ -278,7 +295,11 @@ read_member(struct reader *reader, const char *name, json_t *value,
 	if (strcmp(name, "logs") == 0)
 		return read_logs(reader, value);
 	if (strcmp(name, "witnesses") == 0)
-		return read_witnesses(reader, value);
+		return read_keys(reader, name, value, NOTE_COSIGNATURE_V1, trust->witness,
+		    &trust->witnesses);
+	if (strcmp(name, "observers") == 0)
+		return read_keys(reader, name, value, NOTE_ED25519, trust->observer,
+		    &trust->observers);
 	if (strcmp(name, "authorities") == 0)
 		return read_authorities(reader, value);
 	if (strcmp(name, "quorum") == 0)
@@ -287,9 +308,12 @@ read_member(struct reader *reader, const char *name, json_t *value,
 	if (strcmp(name, "stamps") == 0)
 		return read_number(reader, name, value, 0,
 		    TRUST_AUTHORITIES_MAX, stamps);
+	if (strcmp(name, "observed") == 0)
+		return read_number(reader, name, value, 0, TRUST_OBSERVERS_MAX,
+		    observed);
 	if (strcmp(name, "max_age_s") == 0)
 		return read_number(reader, name, value, 1, AGE_MAX_S,
-		    &reader->trust->max_age_s);
+		    &trust->max_age_s);
 	return unknown(reader, "", name);
 }
 
@@ -297,14 +321,15 @@ static int
 read_policy(struct reader *reader, json_t *root)
 {
 	struct trust *trust = reader->trust;
-	uint64_t quorum = 0, stamps = 0;
+	uint64_t quorum = 0, stamps = 0, observed = 0;
 	const char *name;
 	json_t *value;
 
 	if (!json_is_object(root) || json_object_get(root, "v") == NULL)
 		return refuse(reader, "the policy", "an object with \"v\": 1");
 	json_object_foreach(root, name, value) {
-		if (read_member(reader, name, value, &quorum, &stamps) != 0)
+		if (read_member(reader, name, value, &quorum, &stamps,
+		    &observed) != 0)
 			return -1;
 	}
 	if (trust->logs == 0)
@@ -319,8 +344,16 @@ read_policy(struct reader *reader, json_t *root)
 	if (trust->max_age_s > 0 && quorum + stamps == 0)
 		return refuse(reader, "max_age_s", "joined by a quorum or "
 		    "stamps, which have an age");
+	if (observed > trust->observers)
+		return refuse(reader, "observed", "no more than there are "
+		    "observers");
+	for (unsigned i = 0; i < trust->observers; i++)
+		if (is_a_logs(trust, &trust->observer[i]))
+			return refuse(reader, "observers", "others than the log: its "
+			    "own key observes nothing");
 	trust->quorum = (unsigned)quorum;
 	trust->stamps = (unsigned)stamps;
+	trust->observed = (unsigned)observed;
 	return 0;
 }
 

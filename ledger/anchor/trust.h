@@ -10,12 +10,14 @@
  *     "quorum": 2,                             so many of them
  *     "authorities": [{"name": "example", "ca_file": "tsa.pem"}],
  *     "stamps": 1,                             so many of them (RFC 3161)
- *     "max_age_s": 86400                       and not longer ago
+ *     "max_age_s": 86400,                      and not longer ago
+ *     "observers": ["VKEY", ...],              who may sign ground truth
+ *     "observed": 1                            so many of them must establish coverage
  *   }
  *
  * ca_file is a path, relative to the policy's own directory.  Unknown members,
- * duplicates and demands that cannot be met (a quorum beyond the witnesses) are
- * refused.  Absent members demand nothing.
+ * duplicates, demands that cannot be met (a quorum beyond the witnesses), and an
+ * observer whose key is a log's are refused.  Absent members demand nothing.
  */
 #ifndef LEDGER_ANCHOR_TRUST_H
 #define LEDGER_ANCHOR_TRUST_H
@@ -31,6 +33,7 @@
 #define TRUST_EPOCHS_MAX 16
 #define TRUST_WITNESSES_MAX 32
 #define TRUST_AUTHORITIES_MAX 16
+#define TRUST_OBSERVERS_MAX 32
 #define TRUST_PATH_MAX 1024
 
 struct trust_epoch {
@@ -57,6 +60,8 @@ struct trust {
 	struct trust_authority authority[TRUST_AUTHORITIES_MAX];
 	unsigned authorities, stamps;
 	uint64_t max_age_s;	/* 0: whatever age */
+	struct note_key observer[TRUST_OBSERVERS_MAX];
+	unsigned observers, observed;
 };
 
 /* To be freed with free(); NULL with a message that names the member. */

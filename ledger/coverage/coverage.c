@@ -1,17 +1,17 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
+#include "ledger/coverage/given.h"
 #include "ledger/coverage/reconcile.h"
 #include "ledger/evidence.h"
 #include "ledger/verify/load.h"
+#include "ledger/verify/vouch.h"
 
 /* Of one file in two places the same content: the first that was read. */
 struct digest {
@@ -28,85 +28,6 @@ struct judging {
 	char *err;
 	size_t err_len;
 };
-
-/* ---- files ---- */
-
-/* A file that the verifier names: anywhere, links followed, but a regular one.
- * With a NUL behind it, to be freed; NULL with a message. */
-static char *
-read_given(const char *path, size_t max, size_t *len, char *err, size_t err_len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	char *text = NULL;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		snprintf(err, err_len, "%.200s: not a regular file", path);
-	} else if ((uint64_t)st.st_size > max) {
-		snprintf(err, err_len, "%.200s: longer than %zu bytes", path, max);
-	} else if ((text = malloc((size_t)st.st_size + 1)) == NULL) {
-		snprintf(err, err_len, "out of memory");
-	} else {
-		const ptrdiff_t n = evidence_pread(fd, text, (size_t)st.st_size, 0);
-
-		if (n < 0) {
-			snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
-			free(text);
-			text = NULL;
-		} else {
-			text[n] = '\0';
-			*len = (size_t)n;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
-int
-coverage_check_claim(const char *path, char *err, size_t err_len)
-{
-	char why[160] = "";
-	struct claim claim;
-	size_t len;
-	char *text = read_given(path, CLAIM_BYTES_MAX, &len, err, err_len);
-	int result;
-
-	if (text == NULL)
-		return -1;
-	result = claim_parse(&claim, text, len, why, sizeof(why));
-	if (result != 0)
-		snprintf(err, err_len, "%.200s: no coverage manifest: %s", path, why);
-	claim_free(&claim);
-	free(text);
-	return result;
-}
-
-int
-coverage_check_truth(const char *path, char *err, size_t err_len)
-{
-	char why[160] = "";
-	struct truth truth;
-	size_t len;
-	char *text = read_given(path, TRUTH_BYTES_MAX, &len, err, err_len);
-	int result;
-
-	if (text == NULL)
-		return -1;
-	result = truth_parse(&truth, text, len, why, sizeof(why));
-	if (result == 0 && truth.bad > 0)
-		snprintf(why, sizeof(why), "line %" PRIu64 ": %s", truth.bad_line,
-		    truth.bad_why);
-	if (result != 0 || truth.bad > 0) {
-		snprintf(err, err_len, "%.200s: no ground truth: %s", path, why);
-		result = -1;
-	}
-	truth_free(&truth);
-	free(text);
-	return result;
-}
 
 /* ---- sources ---- */
 
@@ -141,13 +62,65 @@ shown(const struct judging *j, const char *text)
 
 #define NO_MEMORY (-2)	/* of a visit: the walk itself may fail by what it walks over */
 
+bool
+coverage_vouched(const struct coverage_source *s)
+{
+	return s->given || (s->signature == SIGNED_GOOD && s->spans);
+}
+
+/* Between from and to he misses nothing: is that all of the run? */
+static bool
+spans(const struct truth *t, const struct recorded *r)
+{
+	return t->exhaustive && t->from_us != INT64_MIN && t->to_us != INT64_MAX &&
+	    t->from_us <= r->from_us && t->to_us >= r->to_us;
+}
+
+static void
+find_forged(struct judging *j, const struct coverage_source *s)
+{
+	verify_find(j->result, VERIFY_NOT_ESTABLISHED, "observer", "%.80s is signed in the name "
+	    "of %.100s, and not by his key: it was altered since, or is not his", s->file,
+	    s->signer);
+}
+
+static void
+judge_signature(struct judging *j, struct coverage_source *s, const char *text, size_t len)
+{
+	const struct coverage_options *o = j->options;
+	char name[NOTE_NAME_MAX + 1];
+
+	s->signature = signed_judge(text, len, o->observer, o->observers, &s->observer, name);
+	snprintf(s->signer, sizeof(s->signer), "%s", shown(j, name));
+	if (s->signature == SIGNED_FORGED)
+		find_forged(j, s);
+}
+
+static int
+reconcile_source(struct judging *j, struct coverage_source *s, const struct truth *truth)
+{
+	struct reconcile re = { j->options, &j->coverage->recorded, j->by_leaf, truth, s,
+	    j->result };
+	int result;
+
+	s->why[0] = '\0';
+	s->spans = spans(truth, &j->coverage->recorded);
+	snprintf(s->source, sizeof(s->source), "%s", shown(j, truth->source));
+	snprintf(s->instance, sizeof(s->instance), "%s", shown(j, truth->instance));
+	result = reconcile_run(&re);
+	if (s->signature == SIGNED_FORGED)
+		s->verdict = verify_worse(s->verdict, VERIFY_NOT_ESTABLISHED);
+	if (truth->bad > 0)
+		snprintf(s->why, sizeof(s->why), "line %" PRIu64 ": %s", truth->bad_line,
+		    truth->bad_why);
+	return result;
+}
+
 /* One source's text.  -1: memory lacks. */
 static int
 add_source(struct judging *j, const char *path, bool given, const char *text, size_t len)
 {
-	struct coverage *c = j->coverage;
-	struct coverage_source *s = &c->source[c->sources];
-	struct reconcile re = { j->options, &c->recorded, j->by_leaf, NULL, s, j->result };
+	struct coverage_source *s = &j->coverage->source[j->coverage->sources];
 	const enum verify_verdict before = j->result->verdict;
 	struct truth truth;
 	int result = 0;
@@ -155,21 +128,16 @@ add_source(struct judging *j, const char *path, bool given, const char *text, si
 	s->given = given;
 	s->verdict = VERIFY_NOT_ESTABLISHED;
 	name_file(s, shown(j, path));
-	c->sources++;
-	if (truth_parse(&truth, text, len, s->why, sizeof(s->why)) == 0) {
-		s->why[0] = '\0';
-		snprintf(s->source, sizeof(s->source), "%s", shown(j, truth.source));
-		snprintf(s->instance, sizeof(s->instance), "%s", shown(j, truth.instance));
-		re.truth = &truth;
-		result = reconcile_run(&re);
-		if (truth.bad > 0)
-			snprintf(s->why, sizeof(s->why), "line %" PRIu64 ": %s", truth.bad_line,
-			    truth.bad_why);
-	}
+	j->coverage->sources++;
+	judge_signature(j, s, text, len);
+	if (truth_parse(&truth, text, len, s->why, sizeof(s->why)) == 0)
+		result = reconcile_source(j, s, &truth);
 	truth_free(&truth);
 	/* what lies in the bundle may have been put there by anybody */
-	if (!given && s->unrecorded == 0)
+	if (!given && s->unrecorded == 0 && s->signature != SIGNED_FORGED)
 		j->result->verdict = before;
+	if (!given && s->signature == SIGNED_GOOD)
+		vouch_taken(j->result, shown(j, path));
 	return result;
 }
 
@@ -188,7 +156,7 @@ add_given(struct judging *j)
 			    COVERAGE_SOURCES_MAX);
 			return -1;
 		}
-		text = read_given(o->truth[i], TRUTH_BYTES_MAX, &len, j->err, j->err_len);
+		text = given_read(o->truth[i], TRUTH_BYTES_MAX, &len, j->err, j->err_len);
 		if (text == NULL)
 			return -1;
 		digest_of(text, len, j->given[i].hex);
@@ -288,7 +256,7 @@ state_unread(struct judging *j)
 	s->verdict = VERIFY_NOT_ESTABLISHED;
 	snprintf(s->text, sizeof(s->text), "the records cannot be read: %.200s", j->err);
 	j->coverage->verdict = VERIFY_NOT_ESTABLISHED;
-	if (j->options->truths > 0)
+	if (j->options->truths > 0 || j->options->observed > 0)
 		j->result->verdict = verify_worse(j->result->verdict, s->verdict);
 }
 
@@ -332,6 +300,8 @@ coverage_judge(const struct coverage_options *options, struct verify_result *res
 		*j = (struct judging){ .options = options, .result = result,
 		    .coverage = *out, .dirfd = -1, .err = err, .err_len = err_len };
 		(*out)->window_ms = options->window_ms;
+		(*out)->observers = options->observers;
+		(*out)->observed = options->observed;
 		status = judge_all(j);
 	}
 	if (j != NULL) {

@@ -17,12 +17,15 @@
  * Adapters' claims count from `coverage` records, which the signed root vouches
  * for; files in coverage/ can only widen what is claimed.  A truth that lies in
  * the bundle is vouched for by nobody either: it can refute coverage, and cannot
- * establish it.  What the verifier brings himself can.
+ * establish it.  What the verifier brings himself can, and what an observer signed
+ * whose key he pins, if that says to miss nothing from the run's opening to its end:
+ * whoever made the bundle chose which of the observer's files to put there.
  */
 #ifndef LEDGER_COVERAGE_COVERAGE_H
 #define LEDGER_COVERAGE_COVERAGE_H
 
 #include "ledger/coverage/recorded.h"
+#include "ledger/coverage/signed.h"
 #include "ledger/verify/verify.h"
 
 #define COVERAGE_SOURCES_MAX 64
@@ -35,6 +38,9 @@ struct coverage_options {
 	const char *const *truth;	/* files that the verifier brings */
 	size_t truths;
 	int64_t window_ms;
+	const struct note_key *observer;	/* whose signature counts */
+	size_t observers;
+	size_t observed;		/* so many must establish it; 0: no demand */
 	/* how a text of the files may be shown (it may hold a secret), valid until
 	 * the next call; NULL: as it is */
 	const char *(*shown)(void *context, const char *text);
@@ -45,7 +51,11 @@ struct coverage_source {
 	char source[CLAIM_NAME_MAX + 1], instance[CLAIM_NAME_MAX + 1];
 	char file[80];			/* as findings name it */
 	bool given;			/* by the verifier; else it lay in the bundle */
+	enum signed_by signature;
+	size_t observer;		/* by whom, of GOOD and FORGED */
+	char signer[NOTE_NAME_MAX + 1];	/* "" where nobody signed */
 	bool exhaustive;
+	bool spans;			/* and for the whole of the run */
 	char why[160];			/* it cannot be used; "" otherwise */
 	uint64_t seen;			/* actions in the file, duplicates once */
 	uint64_t recorded, ours;	/* of them: with a record of the run itself */
@@ -69,14 +79,17 @@ struct coverage {
 	size_t sources;
 	struct recorded recorded;	/* claims, bounds */
 	int64_t window_ms;
+	size_t observers, observed;	/* as in the options */
 	enum verify_verdict verdict;	/* of all; NOT_ESTABLISHED where none is given */
 };
 
 /*
  * Reconcile, with findings and the statement in result, whose verdict becomes
- * a gap with a gap here, and not established where a truth was given that does
- * not establish it; without a given one it stays as it is.  Establishing it takes
- * records that were found good: result's integrity and completeness.
+ * a gap with a gap here, and not established where a truth was given, or observers
+ * are demanded, and it is not established, or where an observer's signature is
+ * forged; else it stays as it is.  Establishing it takes records that were found
+ * good: result's integrity and completeness.  A signed truth in the bundle is
+ * taken off what nobody vouches for.
  *
  * 0 and *out (to be freed), or -1 with a message: no memory, a given file that
  * cannot be read or is none.
@@ -84,6 +97,9 @@ struct coverage {
 int coverage_judge(const struct coverage_options *options,
     struct verify_result *result, struct coverage **out, char *err, size_t err_len);
 void coverage_free(struct coverage *coverage);
+
+/* Whether somebody whom the verifier believes vouches for what it says. */
+bool coverage_vouched(const struct coverage_source *source);
 
 /* Whether a file is a manifest, or a truth without a line that is no action: 0,
  * or -1 with a message.  For those who put one into a bundle. */

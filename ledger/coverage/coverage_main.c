@@ -10,41 +10,12 @@
 
 #include "ledger/bundle/archive.h"
 #include "ledger/bundle/manifest.h"
-#include "ledger/coverage/coverage_main.h"
-#include "ledger/coverage/import.h"
+#include "ledger/coverage/main_impl.h"
 #include "ledger/evidence.h"
-#include "ledger/record.h"
 #include "ledger/report/covered.h"
 #include "ledger/report/report.h"
 #include "ledger/scan/scan.h"
 #include "ledger/shown.h"
-
-enum { EXIT_USAGE_OR_IO = 3 };
-
-static const char import_help[] =
-"Make a file of ground truth of a log that somebody else keeps: what a service,\n"
-"or the network, saw.  LOG is a file, or - or nothing for standard input.\n"
-"\n"
-"Options:\n"
-"      --format=FORMAT   combined (also the common log format; the default), json\n"
-"                        (an object a line), or egress (time host port [protocol])\n"
-"      --source=NAME     whose log it is, such as nginx; default the format's name\n"
-"      --instance=NAME   which one of several\n"
-"      --base=URL        the service's URL, for logs that do not name the host\n"
-"      --field=WHAT=NAME json: the member that is the time, verb, target, host,\n"
-"                        outcome, client or id, such as time=ts or\n"
-"                        target=request.uri; again for more\n"
-"      --client=ADDRESS  take the lines of that client only; again for more\n"
-"      --resolve=ADDRESS=HOST  egress: what an address is called in the ledger\n"
-"      --exhaustive      the log misses nothing of what it sees: a recorded request\n"
-"                        that is not in it is reported\n"
-"      --from=TIME, --to=TIME  from when to when it does, in UTC, such as\n"
-"                        2026-11-30T01:02:21.000000Z\n"
-"  -o, --output=FILE     default standard output\n"
-"  -h, --help\n"
-"\n"
-"Queries are dropped: they may hold secrets.  Exit status: 0; 2 lines were not\n"
-"understood, and the file says how many; 3 usage or I/O error.\n";
 
 static const char reconcile_help[] =
 "Hold what independent observers saw against the records of a run: each action\n"
@@ -67,233 +38,28 @@ static const char show_help[] =
 "  -j, --json            one JSON object instead of text\n"
 "  -h, --help\n";
 
-static int
-complain(const struct coverage_defaults *d, const char *command, const char *what)
+/* ---- what the commands share ---- */
+
+int
+coverage_complain(const struct coverage_defaults *d, const char *command, const char *what)
 {
 	fprintf(stderr, "%s coverage %s: %s\n", d->program, command, what);
 	return EXIT_USAGE_OR_IO;
 }
 
-static int
-usage(const struct coverage_defaults *d, const char *command)
+int
+coverage_usage(const struct coverage_defaults *d, const char *command)
 {
 	fprintf(stderr, "Try '%s coverage %s --help'.\n", d->program, command);
 	return EXIT_USAGE_OR_IO;
 }
 
-static int
-print_help(const struct coverage_defaults *d, const char *command, const char *text)
+int
+coverage_help(const struct coverage_defaults *d, const char *command, const char *operands,
+    const char *text)
 {
-	const char *operands = d->evidence != NULL ? "[RUN|BUNDLE|LEDGER]" : "BUNDLE|LEDGER";
-
-	if (strcmp(command, "import") == 0)
-		operands = "[LOG]";
-	printf("Usage: %s coverage %s %s[OPTION]... %s\n\n%s", d->program, command,
-	    strcmp(command, "reconcile") == 0 ? "--truth=FILE... " : "", operands, text);
+	printf("Usage: %s coverage %s %s\n\n%s", d->program, command, operands, text);
 	return 0;
-}
-
-/* ---- import ---- */
-
-struct import_args {
-	struct import_options options;
-	const char *log, *output;
-};
-
-static int
-set_field(struct import_options *o, const char *text)
-{
-	for (unsigned i = 0; i < IMPORT_FIELDS; i++) {
-		const char *name = import_field_name(i);
-		const size_t len = strlen(name);
-
-		if (strncmp(text, name, len) == 0 && text[len] == '=') {
-			o->field[i] = text + len + 1;
-			return 0;
-		}
-	}
-	return -1;
-}
-
-static int
-set_format(struct import_options *o, const char *text)
-{
-	static const char *const names[] = { "combined", "json", "egress" };
-
-	for (unsigned i = 0; i < 3; i++)
-		if (strcmp(text, names[i]) == 0) {
-			o->format = i;
-			return 0;
-		}
-	return -1;
-}
-
-static int
-add_text(const char *list[IMPORT_LIST_MAX], size_t *n, const char *text)
-{
-	if (*n == IMPORT_LIST_MAX)
-		return -1;
-	list[(*n)++] = text;
-	return 0;
-}
-
-static bool
-time_ok(const char *text)
-{
-	int64_t time_us;
-
-	return text == NULL || (strlen(text) == RECORD_TIME_LEN &&
-	    record_time_parse(text, &time_us) == 0);
-}
-
-static const char *
-check_import(struct import_args *a)
-{
-	struct import_options *o = &a->options;
-	static const char *const names[] = { "combined", "json", "egress" };
-
-	if (o->source == NULL)
-		o->source = names[o->format];
-	if (!record_name_valid(o->source, strlen(o->source)) || (o->instance != NULL &&
-	    !record_name_valid(o->instance, strlen(o->instance))))
-		return "--source and --instance take 1 to 64 letters, digits and -._:/@+";
-	for (size_t i = 0; i < o->resolves; i++)
-		if (strchr(o->resolve[i], '=') == NULL)
-			return "--resolve takes ADDRESS=HOST";
-	if (!time_ok(o->from) || !time_ok(o->to))
-		return "--from and --to take a time such as 2026-11-30T01:02:21.000000Z";
-	if (o->from != NULL && o->to != NULL && strcmp(o->from, o->to) > 0)
-		return "--from is later than --to";
-	return NULL;
-}
-
-/* NULL, or what is wrong; "": usage was said already. */
-static const char *
-import_option(struct import_args *a, int c)
-{
-	struct import_options *o = &a->options;
-
-	switch (c) {
-	case 'f':
-		return set_format(o, optarg) == 0 ? NULL :
-		    "--format takes combined, json or egress";
-	case 's':
-		o->source = optarg;
-		return NULL;
-	case 'i':
-		o->instance = optarg;
-		return NULL;
-	case 'b':
-		o->base = optarg;
-		return NULL;
-	case 'F':
-		return set_field(o, optarg) == 0 ? NULL :
-		    "--field takes time, verb, target, host, outcome, client or id, =NAME";
-	case 'c':
-		return add_text(o->client, &o->clients, optarg) == 0 ? NULL :
-		    "--client at most 64 times";
-	case 'r':
-		return add_text(o->resolve, &o->resolves, optarg) == 0 ? NULL :
-		    "--resolve at most 64 times";
-	case 'e':
-		o->exhaustive = true;
-		return NULL;
-	case 'B':
-		o->from = optarg;
-		return NULL;
-	case 'E':
-		o->to = optarg;
-		return NULL;
-	case 'o':
-		a->output = optarg;
-		return NULL;
-	default:
-		return "";
-	}
-}
-
-static const struct option import_options[] = {
-	{ "format", required_argument, NULL, 'f' }, { "source", required_argument, NULL, 's' },
-	{ "instance", required_argument, NULL, 'i' }, { "base", required_argument, NULL, 'b' },
-	{ "field", required_argument, NULL, 'F' }, { "client", required_argument, NULL, 'c' },
-	{ "resolve", required_argument, NULL, 'r' }, { "exhaustive", no_argument, NULL, 'e' },
-	{ "from", required_argument, NULL, 'B' }, { "to", required_argument, NULL, 'E' },
-	{ "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
-};
-
-/* -1: go on; else the status to leave with. */
-static int
-parse_import(int argc, char **argv, const struct coverage_defaults *d,
-    struct import_args *a)
-{
-	const char *why = NULL;
-	int c;
-
-	optind = 1;
-	while (why == NULL && (c = getopt_long(argc, argv, "o:h", import_options, NULL)) != -1) {
-		if (c == 'h')
-			return print_help(d, "import", import_help);
-		why = import_option(a, c);
-	}
-	if (why == NULL && argc - optind > 1)
-		why = "one log at a time";
-	if (why == NULL)
-		why = check_import(a);
-	if (why != NULL) {
-		if (why[0] != '\0')
-			complain(d, "import", why);
-		return usage(d, "import");
-	}
-	a->log = optind < argc && strcmp(argv[optind], "-") != 0 ? argv[optind] : NULL;
-	return -1;
-}
-
-static int
-say_import(const struct coverage_defaults *d, const struct import_result *r)
-{
-	fprintf(stderr, "%s coverage import: %" PRIu64 " action%s", d->program, r->taken,
-	    r->taken == 1 ? "" : "s");
-	if (r->left_out > 0)
-		fprintf(stderr, ", %" PRIu64 " line%s left out", r->left_out,
-		    r->left_out == 1 ? "" : "s");
-	if (r->unread > 0)
-		fprintf(stderr, ", %" PRIu64 " not understood; the first is line %" PRIu64
-		    ", which should be %s", r->unread, r->first_unread, r->why);
-	putc('\n', stderr);
-	return r->unread > 0 ? 2 : 0;
-}
-
-static int
-import_command(int argc, char **argv, const struct coverage_defaults *d)
-{
-	struct import_args a = { .options = { .format = IMPORT_COMBINED } };
-	struct import_result result;
-	char err[256] = "";
-	FILE *in = stdin, *out = stdout;
-	int status = parse_import(argc, argv, d, &a);
-
-	if (status >= 0)
-		return status;
-	status = EXIT_USAGE_OR_IO;
-	if (a.log != NULL && (in = fopen(a.log, "re")) == NULL) {
-		fprintf(stderr, "%s coverage import: %s: %s\n", d->program, a.log, strerror(errno));
-	} else if (a.output != NULL && (out = fopen(a.output, "wxe")) == NULL) {
-		fprintf(stderr, "%s coverage import: %s: %s\n", d->program, a.output,
-		    strerror(errno));
-	} else if (import_run(in, &a.options, out, &result, err, sizeof(err)) != 0) {
-		complain(d, "import", err);
-	} else {
-		status = say_import(d, &result);
-	}
-	if (in != NULL && in != stdin)
-		fclose(in);
-	if (out != NULL && out != stdout && fclose(out) != 0 && status != EXIT_USAGE_OR_IO) {
-		fprintf(stderr, "%s coverage import: %s: %s\n", d->program, a.output,
-		    strerror(errno));
-		status = EXIT_USAGE_OR_IO;
-	}
-	return status;
 }
 
 /* ---- reconcile, show ---- */
@@ -329,6 +95,18 @@ judge_option(struct args *a, int c)
 	}
 }
 
+static int
+help(const struct coverage_defaults *d, const char *command)
+{
+	const bool any = d->evidence != NULL;
+
+	if (strcmp(command, "show") == 0)
+		return coverage_help(d, command, any ? "[OPTION]... [RUN|BUNDLE|LEDGER]" :
+		    "[OPTION]... BUNDLE|LEDGER", show_help);
+	return coverage_help(d, command, any ? "--truth=FILE... [OPTION]... [RUN|BUNDLE|LEDGER]" :
+	    "--truth=FILE... [OPTION]... BUNDLE|LEDGER", reconcile_help);
+}
+
 /* -1: go on; else the status to leave with. */
 static int
 parse(int argc, char **argv, const struct coverage_defaults *d, struct args *a)
@@ -347,18 +125,18 @@ parse(int argc, char **argv, const struct coverage_defaults *d, struct args *a)
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "jh", show ? of_show : all, NULL)) != -1) {
 		if (c == 'h')
-			return print_help(d, a->command, show ? show_help : reconcile_help);
+			return help(d, a->command);
 		if (judge_option(a, c) != 0) {
 			if (c != '?')
-				complain(d, a->command, c == 'w' ? "--window takes 0 to 600000" :
+				coverage_complain(d, a->command, c == 'w' ? "--window takes 0 to 600000" :
 				    "--truth at most 64 times");
-			return usage(d, a->command);
+			return coverage_usage(d, a->command);
 		}
 	}
 	if (argc - optind > 1 || (!show && a->truths == 0)) {
-		complain(d, a->command, argc - optind > 1 ? "one run, bundle or ledger at a time" :
+		coverage_complain(d, a->command, argc - optind > 1 ? "one run, bundle or ledger at a time" :
 		    "what was seen? (--truth)");
-		return usage(d, a->command);
+		return coverage_usage(d, a->command);
 	}
 	a->path = optind < argc ? argv[optind] : NULL;
 	return -1;
@@ -372,8 +150,8 @@ find_evidence(const struct coverage_defaults *d, const struct args *a, int *stat
 		return a->path;
 	if (d->evidence != NULL)
 		return d->evidence(a->path, status);
-	complain(d, a->command, "which bundle or ledger?");
-	*status = usage(d, a->command);
+	coverage_complain(d, a->command, "which bundle or ledger?");
+	*status = coverage_usage(d, a->command);
 	return NULL;
 }
 
@@ -517,7 +295,7 @@ judge_command(int argc, char **argv, const struct coverage_defaults *d)
 		path = unpacked.path;
 	status = path == NULL ? EXIT_USAGE_OR_IO : judge(d, &a, path, err, sizeof(err));
 	if (status == EXIT_USAGE_OR_IO)
-		complain(d, a.command, err);
+		coverage_complain(d, a.command, err);
 	tempdir_remove(&unpacked);
 	return status;
 }
@@ -525,12 +303,19 @@ judge_command(int argc, char **argv, const struct coverage_defaults *d)
 int
 coverage_main(int argc, char **argv, const struct coverage_defaults *d)
 {
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv, const struct coverage_defaults *defaults);
+	} all[] = {
+		{ "import", coverage_import }, { "key", coverage_key }, { "sign", coverage_sign },
+		{ "reconcile", judge_command }, { "show", judge_command },
+	};
+
 	if (sodium_init() < 0)
 		return EXIT_USAGE_OR_IO;
-	if (argc > 0 && strcmp(argv[0], "import") == 0)
-		return import_command(argc, argv, d);
-	if (argc > 0 && (strcmp(argv[0], "reconcile") == 0 || strcmp(argv[0], "show") == 0))
-		return judge_command(argc, argv, d);
-	fprintf(stderr, "Usage: %s coverage import|reconcile|show --help\n", d->program);
+	for (size_t i = 0; argc > 0 && i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(argv[0], all[i].name) == 0)
+			return all[i].run(argc, argv, d);
+	fprintf(stderr, "Usage: %s coverage import|key|sign|reconcile|show --help\n", d->program);
 	return EXIT_USAGE_OR_IO;
 }

@@ -1,6 +1,6 @@
 /*
- * `countersign coverage` and `countersign-verify coverage`: import, reconcile and
- * show.  Offline.
+ * `countersign coverage` and `countersign-verify coverage`: import, key, sign,
+ * reconcile and show.  Offline.
  */
 #ifndef LEDGER_COVERAGE_COVERAGE_MAIN_H
 #define LEDGER_COVERAGE_COVERAGE_MAIN_H
@@ -19,7 +19,7 @@ struct coverage_defaults {
 	int (*secrets)(void *context, struct scanner *scanner, char *err, size_t err_len);
 };
 
-/* argv[0] is "import", "reconcile" or "show".  0; 1 an action without a record;
+/* argv[0] is "import", "key", "sign", "reconcile" or "show".  0; 1 an action without a record;
  * 2 not established, or lines that were not understood; 3 usage or I/O. */
 int coverage_main(int argc, char **argv, const struct coverage_defaults *defaults);
 

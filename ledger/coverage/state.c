@@ -6,35 +6,63 @@
 #include "ledger/coverage/reconcile.h"
 
 struct sums {
-	size_t given, bundled;
-	uint64_t recorded, unrecorded, missed, edge, outside_time, outside_scope, in_tunnel;
-	enum verify_verdict given_verdict;
-	const struct coverage_source *first_bad;
+	size_t given, vouched;	/* brought by the verifier; they, or signed for him */
+	size_t heard;		/* observers that the verifier pins, and who establish it */
+	uint64_t recorded, unrecorded, outside_time, outside_scope, in_tunnel;
+	const struct coverage_source *first_bad;	/* of them, or of all if there are none */
 };
+
+static void
+add_source(struct sums *sum, const struct coverage_source *s)
+{
+	sum->given += s->given;
+	sum->vouched += coverage_vouched(s);
+	sum->recorded += s->recorded;
+	sum->unrecorded += s->unrecorded;
+	sum->outside_time += s->outside_time;
+	sum->outside_scope += s->outside_scope;
+	sum->in_tunnel += s->in_tunnel;
+}
+
+static bool
+counts(const struct sums *sum, const struct coverage_source *s)
+{
+	return sum->vouched == 0 || coverage_vouched(s) || s->signature == SIGNED_FORGED;
+}
+
+/* One observer counts once, however many files he signed. */
+static bool
+is_heard(const struct coverage *c, size_t observer)
+{
+	for (size_t i = 0; i < c->sources; i++) {
+		const struct coverage_source *s = &c->source[i];
+
+		if (s->signature == SIGNED_GOOD && s->observer == observer && s->spans &&
+		    s->verdict == VERIFY_COMPLETE)
+			return true;
+	}
+	return false;
+}
 
 static void
 add_up(const struct coverage *c, struct sums *sum)
 {
 	memset(sum, 0, sizeof(*sum));
-	sum->given_verdict = VERIFY_COMPLETE;
-	for (size_t i = 0; i < c->sources; i++) {
-		const struct coverage_source *s = &c->source[i];
+	for (size_t i = 0; i < c->sources; i++)
+		add_source(sum, &c->source[i]);
+	for (size_t i = 0; i < c->observers; i++)
+		sum->heard += is_heard(c, i);
+	for (size_t i = 0; i < c->sources && sum->first_bad == NULL; i++)
+		if (c->source[i].verdict == VERIFY_NOT_ESTABLISHED && counts(sum, &c->source[i]))
+			sum->first_bad = &c->source[i];
+}
 
-		sum->given += s->given;
-		sum->bundled += !s->given;
-		sum->recorded += s->recorded;
-		sum->unrecorded += s->unrecorded;
-		sum->missed += s->missed;
-		sum->edge += s->edge;
-		sum->outside_time += s->outside_time;
-		sum->outside_scope += s->outside_scope;
-		sum->in_tunnel += s->in_tunnel;
-		if (s->given)
-			sum->given_verdict = verify_worse(sum->given_verdict, s->verdict);
-		if (sum->first_bad == NULL && s->verdict == VERIFY_NOT_ESTABLISHED &&
-		    (s->given || sum->given == 0))
-			sum->first_bad = s;
-	}
+/* How many it takes: as the policy says; or else all whom it names, unless the
+ * verifier brought somebody's himself. */
+static size_t
+needed(const struct coverage *c, const struct sums *sum)
+{
+	return c->observed > 0 ? c->observed : sum->given > 0 ? 0 : c->observers;
 }
 
 static bool
@@ -67,8 +95,9 @@ without_truth(const struct coverage *c, struct verify_statement *s)
 static void
 say_why_not(const struct coverage *c, const struct coverage_source *s, char *buf, size_t cap)
 {
-	if (s == NULL)
-		snprintf(buf, cap, "an observer could not be reconciled");
+	if (s->signature == SIGNED_FORGED)
+		snprintf(buf, cap, "%s is signed in the name of %.100s, and not by his key",
+		    s->file, s->signer);
 	else if (s->source[0] == '\0' || s->bad > 0)
 		snprintf(buf, cap, "%s cannot be read in full: %.100s", s->file, s->why);
 	else if (s->unread > 0)
@@ -115,35 +144,57 @@ say_rest(const struct sums *sum, char *buf, size_t cap)
 			    len > 0 ? ", " : "; besides ", all[i].n, all[i].what);
 }
 
+/* Of files that nobody vouches for. */
 static void
-judge_given(const struct coverage *c, const struct sums *sum, struct verify_result *r)
+say_unvouched(const struct coverage *c, const struct sums *sum, char *buf, size_t cap)
+{
+	for (size_t i = 0; i < c->sources; i++)
+		if (c->source[i].signature == SIGNED_GOOD) {
+			snprintf(buf, cap, "%.100s does not sign that he missed nothing from the "
+			    "run's opening to its end", c->source[i].signer);
+			return;
+		}
+	snprintf(buf, cap, "what the bundle holds of observers agrees (%" PRIu64
+	    " recorded), but nobody vouches for it: bring their own (--truth)", sum->recorded);
+}
+
+/* Why it is not established; "" where it is. */
+static void
+find_reason(const struct coverage *c, const struct sums *sum, const struct verify_result *r,
+    char *buf, size_t cap)
+{
+	buf[0] = '\0';
+	if (sum->first_bad != NULL)
+		say_why_not(c, sum->first_bad, buf, cap);
+	else if (sum->vouched == 0)
+		say_unvouched(c, sum, buf, cap);
+	else if (!has_recorded_claim(c))
+		snprintf(buf, cap, "no record says what the adapters see");
+	else if (r->integrity.verdict != VERIFY_COMPLETE ||
+	    r->completeness.verdict != VERIFY_COMPLETE)
+		snprintf(buf, cap, "the records themselves are not established");
+	else if (sum->heard < needed(c, sum))
+		snprintf(buf, cap, "of %zu observers that the policy names %zu establish%s it, and "
+		    "it takes %zu", c->observers, sum->heard, sum->heard == 1 ? "es" : "",
+		    needed(c, sum));
+}
+
+static void
+judge_sources(const struct coverage *c, const struct sums *sum, struct verify_result *r)
 {
 	struct verify_statement *s = &r->coverage;
-	char rest[128], why[256] = "";
+	char rest[128], why[256];
 
 	say_rest(sum, rest, sizeof(rest));
-	if (sum->given > 0 && sum->given_verdict != VERIFY_COMPLETE)
-		say_why_not(c, sum->first_bad, why, sizeof(why));
-	else if (sum->given > 0 && !has_recorded_claim(c))
-		snprintf(why, sizeof(why), "no record says what the adapters see");
-	else if (sum->given > 0 && (r->integrity.verdict != VERIFY_COMPLETE ||
-	    r->completeness.verdict != VERIFY_COMPLETE))
-		snprintf(why, sizeof(why), "the records themselves are not established");
-	else if (sum->given == 0)
-		snprintf(why, sizeof(why), "what the bundle holds of observers agrees (%" PRIu64
-		    " recorded), but nobody vouches for it: bring their own (--truth)",
-		    sum->recorded);
-	if (sum->given == 0 && sum->first_bad != NULL)
-		say_why_not(c, sum->first_bad, why, sizeof(why));
+	find_reason(c, sum, r, why, sizeof(why));
 	s->verdict = why[0] != '\0' ? VERIFY_NOT_ESTABLISHED : VERIFY_COMPLETE;
 	if (why[0] != '\0')
 		snprintf(s->text, sizeof(s->text), "%.190s%s", why, rest);
 	else
 		snprintf(s->text, sizeof(s->text), "each of %" PRIu64 " action%s that observers "
 		    "saw within the run has its record, within %" PRId64 ".%" PRId64 " s%s",
-		    sum->recorded, sum->recorded == 1 ? "" : "s", c->window_ms / 1000, c->window_ms % 1000 / 100, rest);
-	if (sum->given > 0)
-		r->verdict = verify_worse(r->verdict, s->verdict);
+		    sum->recorded, sum->recorded == 1 ? "" : "s", c->window_ms / 1000,
+		    c->window_ms % 1000 / 100, rest);
 }
 
 void
@@ -154,7 +205,10 @@ coverage_state(struct coverage *c, struct verify_result *r)
 
 	add_up(c, &sum);
 	s->verdict = VERIFY_NOT_ESTABLISHED;
-	if (c->sources == 0)
+	if (c->sources == 0 && c->observed > 0)
+		snprintf(s->text, sizeof(s->text), "the policy wants %zu of %zu observers, and "
+		    "there is no ground truth", c->observed, c->observers);
+	else if (c->sources == 0)
 		without_truth(c, s);
 	else if (sum.unrecorded > 0) {
 		s->verdict = VERIFY_GAP;
@@ -162,6 +216,8 @@ coverage_state(struct coverage *c, struct verify_result *r)
 		    "lets through; %" PRIu64 " with one", sum.unrecorded,
 		    sum.unrecorded == 1 ? " was" : "s were", sum.recorded);
 	} else
-		judge_given(c, &sum, r);
+		judge_sources(c, &sum, r);
+	if (sum.given > 0 || c->observed > 0)
+		r->verdict = verify_worse(r->verdict, s->verdict);
 	c->verdict = s->verdict;
 }

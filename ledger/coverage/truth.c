@@ -4,6 +4,7 @@
 
 #include <sodium.h>
 
+#include "ledger/coverage/signed.h"
 #include "ledger/coverage/truth.h"
 #include "ledger/json_out.h"
 #include "ledger/record.h"
@@ -285,6 +286,7 @@ truth_parse(struct truth *t, const char *text, size_t len, char *err, size_t err
 	json_t *head = NULL;
 	int result;
 
+	len = signed_text_len(text, len);
 	memset(t, 0, sizeof(*t));
 	t->from_us = INT64_MIN;
 	t->to_us = INT64_MAX;

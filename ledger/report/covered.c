@@ -58,6 +58,13 @@ kinds_of(const struct scope *scope, char buf[KINDS_MAX])
 	return buf;
 }
 
+static const char *
+signed_words(const struct coverage_source *s)
+{
+	return s->signature == SIGNED_GOOD ? "signed by" : s->signature == SIGNED_FORGED ?
+	    "altered, or never signed by" : "signed by somebody who is not pinned,";
+}
+
 /* ---- text ---- */
 
 static void
@@ -74,7 +81,12 @@ text_source(const struct coverage_source *s, FILE *out)
 	fprintf(out, "  observer %s%s%s (", s->source, s->instance[0] != '\0' ? " " : "",
 	    s->instance);
 	shown_put(out, s->file, sizeof(s->file));
-	fputs(s->given ? "): " : ", in the bundle): ", out);
+	fputs(s->given ? "" : ", in the bundle", out);
+	if (s->signer[0] != '\0') {
+		fprintf(out, ", %s ", signed_words(s));
+		shown_put(out, s->signer, sizeof(s->signer));
+	}
+	fputs("): ", out);
 	for (size_t i = 0; i < COUNTS; i++) {
 		if (count_of(s, i) == 0 && i > 2)
 			continue;
@@ -237,6 +249,12 @@ json_source(struct json_out *o, const struct coverage_source *s)
 		json_out_str(o, "instance", s->instance);
 	json_out_str(o, "file", s->file);
 	json_out_bool(o, "given", s->given);
+	if (s->signature != SIGNED_NOT) {
+		json_out_str(o, "signature", s->signature == SIGNED_GOOD ? "good" :
+		    s->signature == SIGNED_FORGED ? "forged" : "unknown_key");
+		json_out_str(o, "signed_by", s->signer);
+	}
+	json_out_bool(o, "vouched", coverage_vouched(s));
 	json_out_bool(o, "exhaustive", s->exhaustive);
 	json_out_str(o, "verdict", verify_verdict_word(s->verdict));
 	for (size_t i = 0; i < COUNTS; i++)
@@ -256,6 +274,10 @@ covered_json(const struct coverage *c, struct json_out *o)
 	json_out_int(o, "window_ms", c->window_ms);
 	json_time(o, "from", c->recorded.from_us);
 	json_time(o, "to", c->recorded.to_us);
+	if (c->observers > 0) {
+		json_out_uint(o, "observers_pinned", c->observers);
+		json_out_uint(o, "observers_wanted", c->observed);
+	}
 	json_out_array(o, "adapters");
 	for (size_t i = 0; i < c->recorded.claims; i++)
 		json_claim(o, &c->recorded.claim[i]);
@@ -282,9 +304,15 @@ html_source(const struct coverage_source *s, FILE *out)
 	}
 	fputs("</bdi><td class=\"m\"><bdi>", out);
 	html_str(out, s->file, 80);
-	fprintf(out, "</bdi><td>%s<td class=\"num\">%" PRIu64 "<td class=\"num\">%" PRIu64
+	fprintf(out, "</bdi><td class=\"w\">%s", s->given ? "the verifier" : "the bundle");
+	if (s->signer[0] != '\0') {
+		fprintf(out, ", %s <bdi>", signed_words(s));
+		html_str(out, s->signer, 128);
+		fputs("</bdi>", out);
+	}
+	fprintf(out, "<td class=\"num\">%" PRIu64 "<td class=\"num\">%" PRIu64
 	    "<td class=\"num%s\">%" PRIu64 "<td class=\"num\">%" PRIu64 "<td class=\"num\">%" PRIu64,
-	    s->given ? "the verifier" : "the bundle", s->seen, s->recorded,
+	    s->seen, s->recorded,
 	    s->unrecorded > 0 ? " s1" : "", s->unrecorded, s->missed + s->unseen, other);
 	fputs("<td class=\"w\">", out);
 	html_str(out, s->why[0] != '\0' ? s->why : s->excuse, 200);

@@ -31,6 +31,7 @@ static const struct { const char *code, *text; } words[] = {
 	{ "unsettled", "Only a record that does not tell what became of it is left for an action that was seen." },
 	{ "in_tunnel", "An action that was seen may have gone through a tunnel, which is not recorded." },
 	{ "edge", "It cannot be told whether an action that was seen was within the run." },
+	{ "observer", "An observation is signed in the name of a pinned observer, and not by his key." },
 	{ "archive", "The bundle's file is damaged or not in the form of one." },
 	{ "secret", "A secret, or what looks like one, stands in the evidence." },
 };

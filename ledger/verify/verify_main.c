@@ -471,17 +471,20 @@ judge_archive(struct verify_result *result, const char *why)
 	    (struct verify_statement){ VERIFY_NOT_ESTABLISHED, "it could not be read" };
 }
 
-/* A ledger is read for it where there is something to hold against it: all of it
- * has to be. */
+/* A ledger is read for it where there is something to hold against it, or has to
+ * be: all of it is read. */
 static int
-judge_coverage(const struct args *args, struct scanner *scanner,
+judge_coverage(const struct args *args, const struct trust *trust, struct scanner *scanner,
     struct verify_result *result, struct coverage **coverage, char *err, size_t err_len)
 {
 	const struct coverage_options options = { .dir = args->dir, .run = result->run,
 	    .truth = args->truth, .truths = args->truths, .window_ms = args->window_ms,
+	    .observer = trust != NULL ? trust->observer : NULL,
+	    .observers = trust != NULL ? trust->observers : 0,
+	    .observed = trust != NULL ? trust->observed : 0,
 	    .shown = shown_name, .shown_context = scanner };
 
-	if (result->kind == VERIFY_LEDGER && args->truths == 0)
+	if (result->kind == VERIFY_LEDGER && args->truths == 0 && options.observed == 0)
 		return 0;
 	return coverage_judge(&options, result, coverage, err, err_len);
 }
@@ -511,7 +514,7 @@ verify_files(const struct args *args, const struct verify_defaults *defaults,
 	status = verify_run(&options, result, err, err_len);
 	progress_end(&progress);
 	if (status == 0)
-		status = judge_coverage(args, scanner, result, coverage, err, err_len);
+		status = judge_coverage(args, trust, scanner, result, coverage, err, err_len);
 	report->coverage = *coverage;
 	if (status != 0 || !args->scan)
 		goto out;

@@ -69,3 +69,20 @@ vouch_files(struct pass *pass)
 {
 	(void)evidence_walk(pass->load->dirfd, on_file, pass);
 }
+
+void
+vouch_taken(struct verify_result *r, const char *path)
+{
+	unsigned i = 0;
+
+	while (i < r->unvouched_kept && strncmp(r->unvouched[i], path,
+	    sizeof(r->unvouched[i]) - 1) != 0)
+		i++;
+	if (i == r->unvouched_kept && r->unvouched_count <= r->unvouched_kept)
+		return;		/* nobody listed it */
+	r->unvouched_count--;
+	if (i == r->unvouched_kept)
+		return;
+	r->unvouched_kept--;
+	memmove(r->unvouched[i], r->unvouched[i + 1], (r->unvouched_kept - i) * sizeof(r->unvouched[0]));
+}

@@ -1,11 +1,13 @@
 /* Coverage manifests, ground truth and the logs it is made of: whatever is read is
- * in one spelling, and what an import writes is read again whole. */
+ * in one spelling, and what an import writes is read again whole.  Nothing is signed
+ * by a key that signed nothing. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ledger/coverage/import.h"
+#include "ledger/coverage/signed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -61,6 +63,19 @@ import(const uint8_t *data, size_t len, enum import_format format)
 	free(text);
 }
 
+static void
+judge_signature(const char *text, size_t len)
+{
+	static const char vkey[] = "one.example.com+b58aa92b+ASg01J9RUKjUB0HoZPcByeMIeXtpGqVBQIAbFGXm58Ct";
+	char name[NOTE_NAME_MAX + 1];
+	struct note_key key;
+	size_t which;
+
+	require(note_key_parse(&key, vkey, sizeof(vkey) - 1) == 0);
+	require(signed_judge(text, len, &key, 1, &which, name) != SIGNED_GOOD);
+	require(signed_text_len(text, len) <= len);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -71,6 +86,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		require(err[0] != '\0');
 	claim_free(&claim);
 	truth((const char *)data, len, 0, 0);
+	judge_signature((const char *)data, len);
 	for (int format = IMPORT_COMBINED; len > 0 && format <= IMPORT_EGRESS; format++)
 		import(data, len, format);
 	return 0;
