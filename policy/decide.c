@@ -33,29 +33,57 @@ policy_scratch_free(struct policy_scratch *scratch)
 	free(scratch);
 }
 
-static void
+/* With what the input says written out; in strict mode, as always here. */
+static enum eval_status
 evaluate(const struct policy_pack *pack, struct policy_scratch *scratch,
     const struct policy_input *input, struct policy_decision *out)
 {
-	struct arena *arena = &scratch->arena;
-	struct eval eval = { .arena = arena, .plan = pack->plan,
+	struct eval eval = { .arena = &scratch->arena, .plan = pack->plan,
 	    .data = pack->data, .facts = pack->facts,
-	    .facts_of = pack->data, .now_ns = input->now_ns, .strict = true };
+	    .facts_of = pack->data, .now_ns = input->now_ns, .strict = true,
+	    .recall = scratch->recall, .patterns = scratch->patterns };
 	char err[200], why[POLICY_TEXT_MAX];
 
-	eval.input = input_document(arena, input, err, sizeof(err));
+	eval.input = input_document(eval.arena, input, err, sizeof(err));
 	if (eval.input == NULL) {
 		snprintf(why, sizeof(why), "the request cannot be judged: %s",
 		    err);
 		decision_deny(out, "engine/input", why);
+		return EVAL_TYPE_ERROR;
+	}
+	if (eval.recall != NULL)
+		moving_document(recall_moving(eval.recall), eval.input);
+	patterns_begin(scratch->patterns);
+	return decision_run(&eval, pack->entry, out);
+}
+
+/* The whole answer may be known, if only the budget moved on: then there is
+ * no need even of a document. */
+static void
+recall_or_evaluate(const struct policy_pack *pack,
+    struct policy_scratch *scratch, const struct policy_input *input,
+    struct policy_decision *out)
+{
+	const struct plan_func *entry = pack->entry;
+	struct arena *arena = &scratch->arena;
+	const struct value *known;
+	struct recall_call call;
+	uint64_t steps;
+
+	recall_begin(scratch->recall, pack->plan, pack->number, input);
+	if (!input_in_order(input, entry->reads.fields)) {
+		evaluate(pack, scratch, input, out);
 		return;
 	}
-	if (scratch->recall != NULL)
-		recall_begin(scratch->recall, pack->plan, pack->number, input);
-	patterns_begin(scratch->patterns);
-	eval.recall = scratch->recall;
-	eval.patterns = scratch->patterns;
-	decision_run(&eval, pack->entry, out);
+	if (recall_find(scratch->recall, arena, entry, NULL, &call, &known,
+	    &steps)) {
+		arena_step(arena, steps);
+		decision_from_short(known, out);
+		return;
+	}
+	if (evaluate(pack, scratch, input, out) == EVAL_OK)
+		recall_keep(scratch->recall, entry, &call,
+		    decision_in_short(arena, out), arena->steps);
 }
 
 void
@@ -74,7 +102,10 @@ policy_decide(const struct policy_pack *pack, struct policy_scratch *scratch,
 	arena_reset(arena);
 	if (setjmp(here) == 0) {
 		arena->armed = &here;
-		evaluate(pack, scratch, input, out);
+		if (scratch->recall != NULL)
+			recall_or_evaluate(pack, scratch, input, out);
+		else
+			evaluate(pack, scratch, input, out);
 	} else {
 		decision_deny(out, "engine/limit", arena->message);
 	}

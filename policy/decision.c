@@ -188,6 +188,49 @@ decision_from_value(struct arena *arena, const struct value *result,
 		put_text(out->rule, rule->str.p, rule->str.n);
 }
 
+/* --- as a text that can be kept ----------------------------------------- */
+
+struct in_short {
+	enum policy_verdict verdict;
+	bool redact;
+	int64_t max_bytes, cost, ttl_s, uses;
+	size_t rule_len, reason_len;	/* their bytes follow, in this order */
+};
+
+const struct value *
+decision_in_short(struct arena *arena, const struct policy_decision *d)
+{
+	struct in_short head = { d->verdict, d->redact, d->max_bytes, d->cost,
+	    d->ttl_s, d->uses, strlen(d->rule), strlen(d->reason) };
+	size_t len = sizeof(head) + head.rule_len + head.reason_len;
+	char *p = arena_alloc(arena, len);
+
+	memcpy(p, &head, sizeof(head));
+	memcpy(p + sizeof(head), d->rule, head.rule_len);
+	memcpy(p + sizeof(head) + head.rule_len, d->reason, head.reason_len);
+	return value_string(arena, p, len);
+}
+
+void
+decision_from_short(const struct value *text, struct policy_decision *out)
+{
+	const char *p = text->str.p;
+	struct in_short head;
+
+	memcpy(&head, p, sizeof(head));
+	decision_clear(out);
+	out->verdict = head.verdict;
+	out->redact = head.redact;
+	out->max_bytes = head.max_bytes;
+	out->cost = head.cost;
+	out->ttl_s = head.ttl_s;
+	out->uses = head.uses;
+	memcpy(out->rule, p + sizeof(head), head.rule_len);
+	memcpy(out->reason, p + sizeof(head) + head.rule_len, head.reason_len);
+}
+
+/* --- running an evaluation ---------------------------------------------- */
+
 static const struct value *
 the_result(const struct eval *eval)
 {

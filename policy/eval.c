@@ -93,6 +93,22 @@ enter(struct eval *eval)
 		arena_fail(eval->arena, "depth limit of %d", EVAL_DEPTH_MAX);
 }
 
+/* Before a statement that looks at numbers of the input, or compares. */
+static void
+note_looks(struct eval *eval, const struct plan_stmt *stmt)
+{
+	if (eval->recall != NULL)
+		moving_looked_at(recall_moving(eval->recall), stmt->looks_at);
+}
+
+static void
+note_compares(struct eval *eval, const struct plan_stmt *stmt,
+    const struct value *a, const struct value *b)
+{
+	if (stmt->compares && eval->recall != NULL)
+		moving_compared(recall_moving(eval->recall), a, b);
+}
+
 /* --- calls ------------------------------------------------------------ */
 
 static const struct value *
@@ -194,6 +210,7 @@ run_call(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 		if (args[i] == NULL && (stmt->builtin != NULL || i > 1))
 			return false;
 	}
+	note_compares(eval, stmt, args[0], args[1]);
 	result = stmt->builtin != NULL ?
 	    call_builtin(eval, stmt->builtin, args) :
 	    call_func(eval, stmt->func, args);
@@ -456,9 +473,12 @@ run_equal(struct eval *eval, struct frame *frame, const struct plan_stmt *stmt)
 {
 	const struct value *a = read(frame, &stmt->a);
 	const struct value *b = read(frame, &stmt->b);
-	bool equal = a == b || (a != NULL && b != NULL &&
-	    value_compare(eval->arena, a, b) == 0);
+	bool equal = a == b;
 
+	if (!equal && a != NULL && b != NULL) {
+		note_compares(eval, stmt, a, b);
+		equal = value_compare(eval->arena, a, b) == 0;
+	}
 	return equal == (stmt->kind == PLAN_EQUAL);
 }
 
@@ -611,6 +631,8 @@ run_block(struct eval *eval, struct frame *frame,
 		const struct plan_stmt *stmt = &block->stmts[i];
 
 		arena_step(eval->arena, 1);
+		if (stmt->looks_at != 0)
+			note_looks(eval, stmt);
 		end = run_stmt(eval, frame, stmt);
 		if (eval->trace != NULL)
 			eval->trace(eval->trace_arg, frame->func, stmt,

@@ -43,6 +43,9 @@ const struct input_field input_fields[INPUT_FIELDS] = {
 	TWO(TEXT, TARGET, target, query, scheme),
 };
 
+/* The budget, grant.uses_left, now_ns. */
+const uint8_t input_moving[INPUT_MOVING] = { 7, 8, 9, 10, 17, 22 };
+
 #define NAME(section, name) [section] = VALUE_STRING_LITERAL(name)
 
 const struct value input_section_names[INPUT_SECTIONS] = {
@@ -160,4 +163,31 @@ input_document(struct arena *arena, const struct policy_input *input,
 	push(&d->root, &input_section_names[INPUT_VERSION],
 	    value_int(arena, INPUT_VERSION_NUMBER));
 	return &d->root;
+}
+
+const struct value *
+input_leaf(const struct value *document, unsigned field)
+{
+	const struct document *d = (const void *)((const char *)document -
+	    offsetof(struct document, root));
+
+	return &d->leaf[field];
+}
+
+bool
+input_in_order(const struct policy_input *input, uint64_t known)
+{
+	for (size_t i = 0; i < INPUT_FIELDS; i++) {
+		const struct input_field *field = &input_fields[i];
+		const struct policy_str *text;
+
+		if ((known >> i & 1) != 0 || field->type == INPUT_INTEGER ||
+		    !input_has(field, input))
+			continue;
+		text = input_text_of(field, input);
+		if (field->type == INPUT_JSON ||
+		    utf8_valid_prefix(text->p, text->n) != text->n)
+			return false;
+	}
+	return true;
 }

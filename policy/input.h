@@ -31,6 +31,11 @@ struct input_field {
 extern const struct input_field input_fields[INPUT_FIELDS];
 extern const struct value input_section_names[INPUT_SECTIONS];
 
+/* Integers that are different in a run's next decision (moving.h): where in
+ * input_fields they stand. */
+#define INPUT_MOVING 6
+extern const uint8_t input_moving[INPUT_MOVING];
+
 #define INPUT_VERSION_NUMBER 1
 
 static inline const struct policy_str *
@@ -62,5 +67,13 @@ input_has(const struct input_field *field, const struct policy_input *input)
  */
 const struct value *input_document(struct arena *arena,
     const struct policy_input *input, char *err, size_t err_len);
+
+/* Where such a document has the value of a member that is not JSON; no value
+ * where it is absent, and nothing else either. */
+const struct value *input_leaf(const struct value *document, unsigned field);
+
+/* Would there be a document, if those of the fields that known has are in
+ * order?  May say false where it takes a document to see. */
+bool input_in_order(const struct policy_input *input, uint64_t known);
 
 #endif

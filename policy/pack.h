@@ -86,6 +86,10 @@ enum eval_status decision_run(struct eval *eval, const struct plan_func *entry,
 void decision_clear(struct policy_decision *out);
 void decision_deny(struct policy_decision *out, const char *rule,
     const char *reason);
+/* The evaluator's decision as a text in arena, for recall to keep; and back. */
+const struct value *decision_in_short(struct arena *arena,
+    const struct policy_decision *decision);
+void decision_from_short(const struct value *text, struct policy_decision *out);
 /* What the policy answered, taken apart; everything odd is a denial. */
 void decision_from_value(struct arena *arena, const struct value *result,
     struct policy_decision *out);

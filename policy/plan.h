@@ -48,7 +48,9 @@ struct plan_block {
 /* What most statements need lies together, within a line of the cache. */
 struct plan_stmt {
 	uint8_t kind;
-	bool of_base_data;	/* dot: along a path into the data document */
+	bool of_base_data : 1;	/* dot: along a path into the data document */
+	bool compares : 1;	/* perhaps a number of the input that moves, */
+	uint8_t looks_at : 6;	/* or looks closer at these (moving.h) */
 	uint16_t file;
 	uint32_t target;	/* or array, object, set, result, local */
 	uint32_t other;		/* scan: key; merge: a; break: index; capacity */
@@ -70,12 +72,13 @@ struct plan_stmt {
 struct plan_reads {
 	uint64_t fields;
 	uint16_t sections;	/* whether they are there at all */
+	uint8_t moving;		/* those of the fields that move (moving.h) */
 	bool clock;		/* and the moment of the decision, or what nobody could follow */
 };
 
 struct plan_func {
 	const char *name;	/* terminated, for messages */
-	uint32_t index;		/* of the memo */
+	uint32_t index;		/* of the memo; entry points stand behind all others */
 	uint32_t *params, n_params;
 	uint32_t result, n_locals;
 	struct plan_block *blocks;

@@ -210,7 +210,6 @@ load_funcs(struct loader *l, const struct value *root)
 			return false;
 	}
 	spread_uses(l);
-	plan_find_reads(l->paper, l->plan);
 	return true;
 }
 
@@ -229,6 +228,7 @@ load_plans(struct loader *l, const struct value *root)
 	for (i = 0; i < n; i++) {
 		struct plan_func *entry = &l->plan->plans[i];
 
+		entry->index = l->plan->n_funcs + i;
 		snprintf(l->where, sizeof(l->where), "plans/%u", i);
 		if (!name_of(l, value_at(items, i), &entry->name) ||
 		    !load_body(l, value_at(items, i), entry, true))
@@ -256,9 +256,12 @@ load_plan(struct loader *l, const char *text, size_t len)
 	memset(l->plan, 0, sizeof(*l->plan));
 	fixed = value_member(root, "static");
 	snprintf(l->where, sizeof(l->where), "static");
-	return load_strings(l, fixed) && load_files(l, fixed) &&
-	    load_builtins(l, fixed) && load_funcs(l, root) &&
-	    load_plans(l, root);
+	if (!load_strings(l, fixed) || !load_files(l, fixed) ||
+	    !load_builtins(l, fixed) || !load_funcs(l, root) ||
+	    !load_plans(l, root))
+		return false;
+	plan_find_reads(l->paper, l->plan);
+	return true;
 }
 
 /* The text as values is several times as large as the plan: it goes once the

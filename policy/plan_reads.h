@@ -8,7 +8,13 @@
 
 #include "policy/plan.h"
 
-/* Fill in plan->funcs[].reads.  The arena must be armed. */
+/*
+ * Fill in the reads of functions and entry points, and what each statement
+ * does with numbers that move: a number is taken out of the input under a
+ * constant name, goes from local to local, and is compared; any other use of
+ * it, and any use of what it lies in as a whole, looks at the number.
+ * The arena must be armed.
+ */
 void plan_find_reads(struct arena *arena, struct plan *plan);
 
 #endif

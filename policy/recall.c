@@ -13,12 +13,14 @@
 #define TRIES 24		/* so many in a row for nothing, or a rule that is */
 #define HABITS 1024		/* functions of a plan that are looked at */
 #define REST 4096		/* not worth it: so many calls without trying */
+#define WAYS 4			/* so many of one key: other numbers, other values */
 
 struct known {
 	const struct plan_func *func;
 	const char *key;
 	size_t key_len;
 	uint64_t hash;
+	const struct moving_range *ranges;	/* of func->reads.moving */
 	const struct value *result;
 	uint64_t steps;
 };
@@ -32,10 +34,13 @@ struct recall {
 	struct arena arena;	/* ROOM bytes: keys and values */
 	uint64_t pack;		/* 0: none */
 	const struct policy_input *input;
-	uint32_t sections;	/* that the input has */
+	uint64_t fields;	/* that the input has */
+	uint32_t sections;
+	struct moving moving;
 	struct habit habits[HABITS];	/* by function of the plan */
 	uint32_t n_habits;
 	uint32_t n_known;
+	uint32_t turn;		/* whose place is taken next */
 	bool full;
 	struct known known[SLOTS];
 };
@@ -75,9 +80,11 @@ forget(struct recall *recall)
 static void
 start_over(struct recall *recall, const struct plan *plan, uint64_t pack)
 {
+	uint64_t n = (uint64_t)plan->n_funcs + plan->n_plans;
+
 	forget(recall);
 	memset(recall->habits, 0, sizeof(recall->habits));
-	recall->n_habits = plan->n_funcs < HABITS ? plan->n_funcs : HABITS;
+	recall->n_habits = n < HABITS ? (uint32_t)n : HABITS;
 	recall->pack = pack;
 }
 
@@ -91,10 +98,20 @@ recall_begin(struct recall *recall, const struct plan *plan, uint64_t pack,
 		forget(recall);
 	recall->input = input;
 	recall->sections = 1u << INPUT_VERSION;
+	recall->fields = 0;
 	for (unsigned i = 0; i < INPUT_FIELDS; i++) {
-		if (input_has(&input_fields[i], input))
-			recall->sections |= 1u << input_fields[i].section;
+		if (!input_has(&input_fields[i], input))
+			continue;
+		recall->fields |= UINT64_C(1) << i;
+		recall->sections |= 1u << input_fields[i].section;
 	}
+	moving_begin(&recall->moving, input);
+}
+
+struct moving *
+recall_moving(struct recall *recall)
+{
+	return &recall->moving;
 }
 
 /* --- keys ------------------------------------------------------------- */
@@ -128,13 +145,9 @@ static void
 add_field(struct key *key, const struct input_field *field,
     const struct policy_input *input)
 {
-	bool there = input_has(field, input);
 	const struct policy_str *text;
 	int64_t i;
 
-	add(key, &there, sizeof(there));
-	if (!there)
-		return;
 	if (field->type == INPUT_INTEGER) {
 		i = input_integer_of(field, input);
 		add(key, &i, sizeof(i));
@@ -144,17 +157,28 @@ add_field(struct key *key, const struct input_field *field,
 	add_text(key, text->p, text->n);
 }
 
-/* All that the value depends on, but the data; false where that is not said in
- * so many bytes. */
+static uint64_t
+fields_that_move(void)
+{
+	uint64_t fields = 0;
+
+	for (unsigned i = 0; i < INPUT_MOVING; i++)
+		fields |= UINT64_C(1) << input_moving[i];
+	return fields;
+}
+
+/* All that the value depends on, but the data and the ranges of numbers that
+ * move; false where that is not said in so many bytes. */
 static bool
 make_key(const struct recall *recall, const struct plan_func *func,
     const struct value *const *args, struct key *key)
 {
 	uint32_t sections = recall->sections & func->reads.sections;
-	uint64_t fields = func->reads.fields;
+	uint64_t fields = recall->fields & func->reads.fields;
 
 	add(key, &sections, sizeof(sections));
-	for (; fields != 0; fields &= fields - 1)
+	add(key, &fields, sizeof(fields));
+	for (fields &= ~fields_that_move(); fields != 0; fields &= fields - 1)
 		add_field(key, &input_fields[__builtin_ctzll(fields)],
 		    recall->input);
 	for (uint32_t i = 2; i < func->n_params; i++) {
@@ -167,21 +191,43 @@ make_key(const struct recall *recall, const struct plan_func *func,
 
 /* --- finding and keeping ---------------------------------------------- */
 
-/* Where this is known, or the free place where it would be. */
-static struct known *
-place_of(struct recall *recall, const struct plan_func *func,
+static bool
+same_key(const struct known *known, const struct plan_func *func,
     const struct recall_call *call)
 {
-	size_t slot = call->hash % SLOTS;
+	return known->hash == call->hash && known->func == func &&
+	    known->key_len == call->key_len &&
+	    memcmp(known->key, call->key, call->key_len) == 0;
+}
 
-	for (;; slot = (slot + 1) % SLOTS) {
-		struct known *known = &recall->known[slot];
+/*
+ * Where this is known for the numbers of today; or else the place to keep it
+ * in: a free one, or one of as many as there may be of a key.
+ */
+static struct known *
+place_of(struct recall *recall, const struct plan_func *func,
+    const struct recall_call *call, bool *found)
+{
+	struct known *same[WAYS], *known;
+	uint32_t n = 0;
 
-		if (known->func == NULL || (known->hash == call->hash &&
-		    known->func == func && known->key_len == call->key_len &&
-		    memcmp(known->key, call->key, call->key_len) == 0))
+	*found = true;
+	for (size_t slot = call->hash % SLOTS; n < WAYS;
+	    slot = (slot + 1) % SLOTS) {
+		known = &recall->known[slot];
+		if (known->func == NULL) {
+			*found = false;
 			return known;
+		}
+		if (!same_key(known, func, call))
+			continue;
+		if (moving_within(&recall->moving, func->reads.moving,
+		    known->ranges))
+			return known;
+		same[n++] = known;
 	}
+	*found = false;
+	return same[recall->turn % WAYS];
 }
 
 /* Some rules are never the same twice: looking for them every time would cost
@@ -209,6 +255,7 @@ recall_find(struct recall *recall, struct arena *arena,
 	struct key key = { .n = 0 };
 	struct known *known;
 	struct habit *habit;
+	bool found;
 
 	*call = (struct recall_call){ .key = NULL };
 	if (!worth_a_look(recall, func))
@@ -218,14 +265,15 @@ recall_find(struct recall *recall, struct arena *arena,
 		return false;
 	*call = (struct recall_call){ key.p, key.n,
 	    hash_bytes((uintptr_t)func, key.p, key.n) };
-	known = place_of(recall, func, call);
+	known = place_of(recall, func, call, &found);
 	habit = &recall->habits[func->index];
-	if (known->func == NULL) {
+	if (!found) {
 		if (++habit->misses >= TRIES)
 			habit->rest = REST;
 		return false;
 	}
 	habit->misses = 0;
+	moving_narrow(&recall->moving, func->reads.moving, known->ranges);
 	*result = known->result;
 	*steps = known->steps;
 	return true;
@@ -236,18 +284,25 @@ put(struct recall *recall, const struct plan_func *func,
     const struct recall_call *call, const struct value *result,
     uint64_t steps)
 {
-	struct known *known = place_of(recall, func, call);
-	const char *key;
+	bool found;
+	struct known *known = place_of(recall, func, call, &found), now = {
+		func, NULL, call->key_len, call->hash, NULL, NULL, steps };
+	struct moving_range *ranges;
 
-	if (known->func != NULL)
+	if (found)
 		return;		/* the rule called itself */
-	key = arena_copy(&recall->arena, call->key, call->key_len);
+	now.key = known->func != NULL ? known->key :
+	    arena_copy(&recall->arena, call->key, call->key_len);
+	ranges = arena_array(&recall->arena, INPUT_MOVING, sizeof(*ranges));
+	moving_ranges(&recall->moving, func->reads.moving, ranges);
+	now.ranges = ranges;
 	if (result != NULL)
-		result = value_copy_frozen(&recall->arena, result);
-	*known = (struct known){ func, key, call->key_len, call->hash, result,
-	    steps };
-	if (++recall->n_known >= SLOTS_USED_MAX)
+		now.result = value_copy_frozen(&recall->arena, result);
+	if (known->func == NULL && ++recall->n_known >= SLOTS_USED_MAX)
 		recall->full = true;
+	if (known->func != NULL)
+		recall->turn++;
+	*known = now;
 }
 
 /* What is found no room for is not kept, and the next decision starts anew:

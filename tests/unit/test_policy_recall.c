@@ -190,20 +190,22 @@ used(const struct policy_scratch *scratch)
 	    (size_t)(scratch->arena.end - scratch->arena.next);
 }
 
+static const struct policy_input plain_request = {
+	.run = { S("r"), S("p"), { NULL, 0 }, 1 }, .caller = { -1, -1 },
+	.action = { .kind = S("http"), .verb = S("GET") },
+	.target = { .scheme = S("https"), .host = S("a.example.com"),
+	    .path = S("/x/y"), .port = 443 },
+	.secret = { S("one"), S("a"), 1 }, .grant.uses_left = -1,
+	.limits = { -1, -1, -1, -1 },
+};
+
 static void
 spares_work(void **state)
 {
 	struct policy_scratch *scratch = policy_scratch_new();
 	struct policy_pack *pack = load();
 	struct policy_decision out;
-	struct policy_input in = {
-		.run = { S("r"), S("p"), { NULL, 0 }, 1 }, .caller = { -1, -1 },
-		.action = { .kind = S("http"), .verb = S("GET") },
-		.target = { .scheme = S("https"), .host = S("a.example.com"),
-		    .path = S("/x/y"), .port = 443 },
-		.secret = { S("one"), S("a"), 1 }, .grant.uses_left = -1,
-		.limits = { -1, -1, -1, -1 },
-	};
+	struct policy_input in = plain_request;
 	size_t first;
 
 	(void)state;
@@ -219,6 +221,95 @@ spares_work(void **state)
 	in.budget.requests = 51;	/* what is looked at anew decides anew */
 	policy_decide(pack, scratch, &in, &out);
 	assert_string_equal(out.rule, "budget/requests");
+	policy_scratch_free(scratch);
+	policy_pack_unref(pack);
+}
+
+/* Whatever was asked before: by steps of one and more, up and down again. */
+static void
+limits_hold_where_they_are(void **state)
+{
+	static const int64_t moves[] = {
+		3, 4, 5, 6, 7, 6, 5, 4, 7, 5, 0, 5, 6, 5, 100, 4, 6, 3, INT64_MAX, 5
+	};
+	static const char *const rules[] = {
+		"budget/requests", "budget/bytes_out", "budget/cost", "budget/wall_ms"
+	};
+	struct policy_scratch *old = policy_scratch_new(), *fresh;
+	struct policy_pack *pack = load();
+	struct policy_decision a, b;
+
+	(void)state;
+	for (unsigned i = 0; i < 4 * sizeof(moves) / sizeof(moves[0]); i++) {
+		struct policy_input in = plain_request;
+		int64_t *used[] = { &in.budget.requests, &in.budget.bytes_out,
+			&in.budget.cost, &in.budget.wall_ms };
+		int64_t *limits[] = { &in.limits.requests, &in.limits.bytes_out,
+			&in.limits.cost, &in.limits.wall_ms };
+		int64_t now = moves[i / 4];
+
+		*used[i % 4] = now;
+		*limits[i % 4] = 5;
+		assert_non_null(fresh = policy_scratch_new());
+		policy_decide(pack, old, &in, &a);
+		policy_decide(pack, fresh, &in, &b);
+		same(&a, &b);
+		assert_string_equal(a.rule, now > 5 ? rules[i % 4] :
+		    "binding/allow");
+		if (i % 4 == 1 && now <= 5)
+			assert_int_equal(a.max_bytes, 5 - now);
+		policy_scratch_free(fresh);
+	}
+	policy_scratch_free(old);
+	policy_pack_unref(pack);
+}
+
+/* A delegation ends at its second, also for what was allowed before. */
+static void
+a_delegation_ends(void **state)
+{
+	static const int64_t end = INT64_C(1700000000) * 1000000000;
+	static const int64_t moves[] = { -9, -2, -1, 0, 1, -1, 0, 9, -5 };
+	struct policy_scratch *scratch = policy_scratch_new();
+	struct policy_pack *pack = load();
+	struct policy_decision out;
+	struct policy_input in = plain_request;
+
+	(void)state;
+	in.delegation = (struct policy_str)
+	    S("{\"scopes\":[\"*\"],\"expires\":1700000000}");
+	for (unsigned i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		in.now_ns = end + moves[i];
+		policy_decide(pack, scratch, &in, &out);
+		assert_string_equal(out.rule, moves[i] < 0 ? "binding/allow" :
+		    "delegation/expired");
+	}
+	policy_scratch_free(scratch);
+	policy_pack_unref(pack);
+}
+
+/* What no rule looks at must be in order all the same. */
+static void
+known_answers_need_a_document(void **state)
+{
+	struct policy_scratch *scratch = policy_scratch_new();
+	struct policy_pack *pack = load();
+	struct policy_decision out;
+	struct policy_input in = plain_request;
+
+	(void)state;
+	policy_decide(pack, scratch, &in, &out);
+	assert_int_equal(out.verdict, POLICY_ALLOW);
+	in.agent.name = (struct policy_str)S("\xff");
+	policy_decide(pack, scratch, &in, &out);
+	assert_string_equal(out.rule, "engine/input");
+	in.agent.name = (struct policy_str)S("\xc3\xa9");
+	in.delegation = (struct policy_str)S("{");
+	policy_decide(pack, scratch, &in, &out);
+	assert_string_equal(out.rule, "engine/input");
+	in.delegation = (struct policy_str){ NULL, 0 };
+	policy_decide(pack, scratch, &in, &out);
+	assert_int_equal(out.verdict, POLICY_ALLOW);
 	policy_scratch_free(scratch);
 	policy_pack_unref(pack);
 }
@@ -281,6 +372,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decides_as_a_fresh_one),
 		cmocka_unit_test(spares_work),
+		cmocka_unit_test(limits_hold_where_they_are),
+		cmocka_unit_test(a_delegation_ends),
+		cmocka_unit_test(known_answers_need_a_document),
 		cmocka_unit_test(reads_are_found),
 	};
 
