@@ -380,15 +380,9 @@ scan_object(struct scan *s, const char *p)
 }
 
 static const char *
-scan_value(struct scan *s, const char *p)
+scan_scalar(struct scan *s, const char *p)
 {
-	if (p >= s->end)
-		return fail(s, "cut short");
 	switch (*p) {
-	case '{':
-		return scan_object(s, p + 1);
-	case '[':
-		return scan_array(s, p + 1);
 	case '"':
 		return scan_string(s, p + 1);
 	case 't':
@@ -399,6 +393,21 @@ scan_value(struct scan *s, const char *p)
 		return scan_word(s, p, "null", 4);
 	default:
 		return scan_number(s, p);
+	}
+}
+
+static const char *
+scan_value(struct scan *s, const char *p)
+{
+	if (p >= s->end)
+		return fail(s, "cut short");
+	switch (*p) {
+	case '{':
+		return scan_object(s, p + 1);
+	case '[':
+		return scan_array(s, p + 1);
+	default:
+		return scan_scalar(s, p);
 	}
 }
 
@@ -437,4 +446,12 @@ json_scan_member(struct json_scan *scratch, const char *text, size_t len,
 	*value = rule == NULL ? s.value : NULL;
 	*value_len = *value != NULL ? (size_t)(s.value_end - s.value) : 0;
 	return rule;
+}
+
+const char *
+json_scan_scalar(const char *text, size_t len, const char *at)
+{
+	struct scan s = { .text = text, .end = text + len };
+
+	return at < s.end ? scan_scalar(&s, at) : NULL;
 }

@@ -43,4 +43,8 @@ const char *json_scan_object(struct json_scan *scratch, const char *text,
 const char *json_scan_member(struct json_scan *scratch, const char *text,
     size_t len, const char *name, const char **value, size_t *value_len);
 
+/* The string, number or word that begins at `at` in text[0..len): where it ends,
+ * or NULL where none does, or it breaks a rule. */
+const char *json_scan_scalar(const char *text, size_t len, const char *at);
+
 #endif

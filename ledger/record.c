@@ -315,14 +315,8 @@ record_check(struct json_scan *scratch, const char *line, size_t len,
 {
 	const char *rule = record_parse(line, len, out);
 
-	return rule != NULL ? rule : record_check_body(scratch, out);
-}
-
-const char *
-record_check_body(struct json_scan *scratch, struct record_line *record)
-{
-	return json_scan_member(scratch, record->body.ptr, record->body.len, "parent",
-	    &record->parent.ptr, &record->parent.len);
+	return rule != NULL ? rule : json_scan_member(scratch, out->body.ptr,
+	    out->body.len, "parent", &out->parent.ptr, &out->parent.len);
 }
 
 /* A writer that was given enough room beforehand. */

@@ -68,9 +68,6 @@ const char *record_type_at(size_t i);
  * in front: a stream or a run that needs no escape in JSON, path or report. */
 bool record_name_valid(const char *name, size_t len);
 
-/* The body's part of record_check, of a record whose envelope was read. */
-const char *record_check_body(struct json_scan *scratch, struct record_line *record);
-
 /* "sha256:" and 64 lowercase hexadecimal digits. */
 bool record_policy_valid(const char *policy, size_t len);
 

@@ -267,6 +267,13 @@ _Static_assert(STREAM_LEN + RECORD_NAME_MAX + sizeof("\",\"seq\":") <=
 _Static_assert(RUN_LEN + RECORD_NAME_MAX + POLICY_LEN + RECORD_POLICY_LEN + BODY_LEN <=
     RECORD_MEMO_PART_MAX, "the longest run's name has room");
 
+static const char *
+check_body(struct record_memo *memo, struct record_line *out)
+{
+	return json_memo_member(&memo->bodies, out->body.ptr, out->body.len,
+	    "parent", &out->parent.ptr, &out->parent.len);
+}
+
 const char *
 record_memo_check(struct record_memo *memo, const char *line, size_t len,
     struct record_line *out, uint8_t prev[RECORD_HASH_LEN])
@@ -276,8 +283,10 @@ record_memo_check(struct record_memo *memo, const char *line, size_t len,
 	if (len >= SHORTEST && len <= RECORD_LINE_MAX &&
 	    (at = recall_place(memo, line, end, out, prev)) != NULL &&
 	    recall_matter(memo, at, end, out))
-		return record_check_body(&memo->scratch, out);
-	rule = record_check(&memo->scratch, line, len, out);
+		return check_body(memo, out);
+	rule = record_parse(line, len, out);
+	if (rule == NULL)
+		rule = check_body(memo, out);
 	if (rule == NULL) {
 		remember(memo, out);
 		(void)decode_prev(out->prev.ptr, prev);

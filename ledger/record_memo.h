@@ -8,6 +8,7 @@
 #ifndef LEDGER_RECORD_MEMO_H
 #define LEDGER_RECORD_MEMO_H
 
+#include "ledger/json_memo.h"
 #include "ledger/record.h"
 
 #define RECORD_MEMO_WAYS 16	/* streams, and pairs of run and policy, kept */
@@ -25,7 +26,7 @@ struct record_memo {
 	char minute[RECORD_MEMO_MINUTE_LEN];
 	int64_t minute_us;		/* its beginning */
 	bool minute_known;
-	struct json_scan scratch;
+	struct json_memo bodies;
 };
 
 /* As record_check.  prev is decoded too, where the answer is NULL. */

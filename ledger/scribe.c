@@ -43,7 +43,7 @@ scribe_init(struct scribe *scribe, struct store *store, const char *stream,
 		return -1;
 	memset(scribe, 0, sizeof(*scribe));
 	scribe->store = store;
-	scribe->second = -1;
+	scribe->text_us = -1;
 	scribe->stream_len = strlen(stream);
 	memcpy(scribe->stream, stream, scribe->stream_len + 1);
 	memcpy(scribe->policy, policy, RECORD_POLICY_LEN);
@@ -67,17 +67,19 @@ scribe_free(struct scribe *scribe)
 	scribe->streams = NULL;
 }
 
-/* A date is worked out once a second. */
+/* Mostly the one of the record before, of the same turn; and a date is worked
+ * out once a second. */
 static const char *
 time_text(struct scribe *scribe, int64_t time_us)
 {
-	int64_t second = time_us / 1000000;
-
-	if (second == scribe->second)
+	if (time_us == scribe->text_us)
+		return scribe->text;
+	if (scribe->text_us >= 0 &&
+	    time_us / 1000000 == scribe->text_us / 1000000)
 		record_time_micros(scribe->text, time_us);
 	else
 		record_time_format(scribe->text, time_us);
-	scribe->second = second;
+	scribe->text_us = time_us;
 	return scribe->text;
 }
 
@@ -270,7 +272,7 @@ is_own_type(struct record_slice type)
 	return false;
 }
 
-/* Mostly the one of the record before, which was valid. */
+/* Mostly those of the record before, which were valid. */
 static bool
 policy_valid(const struct scribe *scribe, struct record_slice policy)
 {
@@ -280,15 +282,27 @@ policy_valid(const struct scribe *scribe, struct record_slice policy)
 }
 
 static bool
+run_valid(struct scribe *scribe, struct record_slice run)
+{
+	if (run.len == scribe->run_len &&
+	    memcmp(run.ptr, scribe->run, run.len) == 0)
+		return run.len > 0;
+	if (!record_name_valid(run.ptr, run.len))
+		return false;
+	memcpy(scribe->run, run.ptr, run.len);
+	scribe->run_len = run.len;
+	return true;
+}
+
+static bool
 valid(struct scribe *scribe, const struct scribe_matter *matter)
 {
 	return record_type_known(matter->type.ptr, matter->type.len) &&
 	    !is_own_type(matter->type) &&
-	    (matter->run.ptr == NULL ||
-	    record_name_valid(matter->run.ptr, matter->run.len)) &&
+	    (matter->run.ptr == NULL || run_valid(scribe, matter->run)) &&
 	    policy_valid(scribe, matter->policy) &&
 	    matter->body.len <= LEDGER_BODY_MAX &&
-	    json_scan_object(&scribe->scratch, matter->body.ptr,
+	    json_memo_object(&scribe->memo, matter->body.ptr,
 	    matter->body.len) == NULL;
 }
 

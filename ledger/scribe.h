@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "ledger/append.h"
+#include "ledger/json_memo.h"
 #include "ledger/record.h"
 #include "ledger/store.h"
 
@@ -32,13 +33,15 @@ struct scribe {
 	uint8_t prev[RECORD_HASH_LEN];
 	int64_t time_us;		/* of the last record */
 	int64_t turn_us;		/* of this turn's, see scribe_turn */
-	int64_t second;			/* of the time in text; -1: none */
+	int64_t text_us;		/* of the time in text; -1: none */
 	char text[RECORD_TIME_LEN];
+	char run[RECORD_NAME_MAX];	/* the last one that was valid */
+	size_t run_len;
 	struct scribe_drop drop;	/* count 0: nothing to declare */
 	struct replay_stream *streams;	/* of the ledger, for `heads` */
 	unsigned n_streams;
 	char heads[LEDGER_BODY_MAX];
-	struct json_scan scratch;
+	struct json_memo memo;
 };
 
 /* Go on where the stream stands in what was replayed, of which the table of
