@@ -83,20 +83,31 @@ scan_ahead(uint64_t now, uint64_t next, unsigned k)
 	return now >> k | next << (64 - k);
 }
 
-/* Where n bits in a row begin; 16 < n <= 64. */
+/* Where n bits in a row begin; 16 < n <= 64.  Those that end in the next word
+ * begin among the highest bits of this one, all of which are set. */
 static inline uint64_t
 scan_row(uint64_t now, uint64_t next, const unsigned n)
 {
-	unsigned __int128 m = (unsigned __int128)next << 64 | now;
+	uint64_t m = now & now >> 1;
+	unsigned high, low;
 
-	m &= m >> 1;
 	m &= m >> 2;
 	m &= m >> 4;
 	m &= m >> 8;
-	if (n <= 32)
-		return (uint64_t)(m & m >> (n - 16));
-	m &= m >> 16;
-	return (uint64_t)(m & m >> (n - 32));
+	if (n <= 32) {
+		m &= m >> (n - 16);
+	} else {
+		m &= m >> 16;
+		m &= m >> (n - 32);
+	}
+	high = ~now == 0 ? SCAN_LANE : (unsigned)__builtin_clzll(~now);
+	low = ~next == 0 ? SCAN_LANE : (unsigned)__builtin_ctzll(~next);
+	if (high == 0 || high + low < n)
+		return m;
+	/* from 64 - high on, as long as n of them are left */
+	m |= UINT64_MAX << (SCAN_LANE - high) &
+	    (low >= n ? UINT64_MAX : ~(UINT64_MAX << (SCAN_LANE + low - n) << 1));
+	return m;
 }
 
 /* Without the bits of bytes before `from`, which may lie anywhere. */

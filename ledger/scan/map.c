@@ -28,14 +28,12 @@ scan_map_add(struct scan_map *map, size_t out, size_t in, size_t num,
 static const struct scan_stretch *
 stretch_of(const struct scan_map *map, size_t at)
 {
-	size_t low = 0, high = map->n, middle;
+	size_t low = 0, n = map->n, half;
 
-	while (high - low > 1) {
-		middle = low + (high - low) / 2;
-		if (map->stretch[middle].out <= at)
-			low = middle;
-		else
-			high = middle;
+	/* without a branch on what is found: it is as good as random */
+	for (; n > 1; n -= half) {
+		half = n / 2;
+		low += (map->stretch[low + half].out <= at) * half;
 	}
 	return &map->stretch[low];
 }
