@@ -65,6 +65,26 @@ read_listen(struct conf_reader *reader, const char *name, const json_t *value,
 	return 0;
 }
 
+static int
+read_hosts(struct conf_reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	static const char rule[] = "an array of at most 16 host names in lower case, "
+	    "without ports";
+	struct conf_hosts *hosts = &reader->conf->hosts;
+	const char *text;
+
+	if (!json_is_array(value) || json_array_size(value) > CONF_HOSTS_MAX)
+		return conf_refuse(reader, name, rule);
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		text = json_string_value(json_array_get(value, i));
+		if (text == NULL || !conf_text_host(text))
+			return conf_refuse(reader, name, rule);
+		memcpy(hosts->name[hosts->n++], text, strlen(text) + 1);
+	}
+	return 0;
+}
+
 struct choice {
 	size_t offset;		/* of a bool in struct conf */
 	const char *yes, *no;
@@ -260,6 +280,7 @@ static const struct conf_member top_members[] = {
 	{ "v", read_version, NULL },
 	{ "listen", read_listen, CONF_OFFSET(listen) },
 	{ "api", read_listen, CONF_OFFSET(api) },
+	{ "hosts", read_hosts, NULL },
 	{ "workers", conf_read_unsigned, CONF_RANGE(workers, 1, 64) },
 	{ "passphrase_file", read_passphrase_file, NULL },
 	{ "vault", conf_read_section, vault_members },

@@ -6,6 +6,7 @@
  *   "v": 1,
  *   "listen": "127.0.0.1:0",        proxy and reverse routes; port 0: any, told in HOME/run/daemon.json
  *   "api": "127.0.0.1:0",
+ *   "hosts": ["broker.internal"],   names in Host, beside loopback addresses and localhost
  *   "workers": 2,                   default: processors, at most 4
  *   "passphrase_file": "/…",        else a systemd credential, else asked for
  *   "vault": {"store": "file"|"secretservice"|"kv",
@@ -75,6 +76,14 @@ struct conf_policy {
 	struct conf_bundle bundle;
 };
 
+#define CONF_HOSTS_MAX 16
+
+/* Names by which clients reach us, in lower case. */
+struct conf_hosts {
+	char name[CONF_HOSTS_MAX][254];
+	size_t n;
+};
+
 #define CONF_WITNESSES_MAX 16
 #define CONF_AUTHORITIES_MAX 8
 
@@ -101,6 +110,7 @@ struct conf_anchors {
 
 struct conf {
 	struct sockaddr_in listen, api;
+	struct conf_hosts hosts;
 	unsigned workers;
 	char *passphrase_file;
 	enum conf_store store;

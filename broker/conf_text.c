@@ -53,11 +53,18 @@ copy_address(const char *text, char *out, size_t cap)
 	return snprintf(out, cap, "%s", address) < (int)cap ? 0 : -1;
 }
 
+bool
+conf_text_host(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-._");
+
+	return n > 0 && n <= 253 && text[n] == '\0';
+}
+
 int
 conf_text_resolve(char *text, struct conf_resolve *out)
 {
 	char *address;
-	size_t i;
 
 	if (cut_port(text, &out->to_port) != 0)
 		return -1;
@@ -65,15 +72,10 @@ conf_text_resolve(char *text, struct conf_resolve *out)
 	    (address = strchr(address + 1, ':')) == NULL)
 		return -1;
 	*address++ = '\0';
-	if (cut_port(text, &out->port) != 0 || text[0] == '\0' ||
-	    strlen(text) >= sizeof(out->host) ||
+	if (cut_port(text, &out->port) != 0 || !conf_text_host(text) ||
 	    copy_address(address, out->address, sizeof(out->address)) != 0)
 		return -1;
-	for (i = 0; text[i] != '\0'; i++)
-		if (strchr("abcdefghijklmnopqrstuvwxyz0123456789-._",
-		    text[i]) == NULL)
-			return -1;
-	memcpy(out->host, text, i + 1);
+	memcpy(out->host, text, strlen(text) + 1);
 	return 0;
 }
 

@@ -11,6 +11,9 @@ int conf_text_port(const char *text, unsigned least, uint16_t *port);
  * or -1. */
 int conf_text_resolve(char *text, struct conf_resolve *out);
 
+/* A host's name in lower case, of 253 characters at most. */
+bool conf_text_host(const char *text);
+
 /* Letters, digits and "._-", in parts between single slashes: what needs no
  * escape in a URL and cannot climb out of its place. */
 bool conf_text_plain(const char *text);

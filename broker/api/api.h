@@ -18,6 +18,7 @@
 struct api;
 struct plane;
 struct anchorer;
+struct conf_hosts;
 
 #define API_LEDGER_PORTS 4	/* how many ledger ports api_start takes */
 
@@ -37,6 +38,7 @@ struct api_options {
 	const char *agent_socket, *ca_cert, *ca_bundle;	/* paths */
 	const struct anchorer *anchorer;	/* for /healthz and /metrics; NULL: none */
 	const char *checkpoint_path;	/* HOME/ledger/checkpoint: the latest signed note */
+	const struct conf_hosts *hosts;	/* not copied: names in Host over TCP; NULL: none but ours */
 	const char *ledger_dir;	/* HOME/ledger, for tiles and proofs; NULL: none */
 
 	/* POST /v1/shutdown: called once, from an API thread; must not block. */

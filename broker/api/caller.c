@@ -3,6 +3,7 @@
 
 #include "gate/process.h"
 #include "gate/tcp_peer.h"
+#include "local_host.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,38 +19,20 @@ header(const struct api_call *call, const char *name)
 
 /* --- the browser at the same machine ---------------------------------- */
 
-static bool
-host_is_local(const char *host)
-{
-	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		size_t n = strlen(names[i]);
-
-		if (strncasecmp(host, names[i], n) != 0)
-			continue;
-		if (host[n] == '\0')
-			return true;
-		if (host[n] == ':' && host[n + 1] != '\0' &&
-		    strspn(host + n + 1, "0123456789") == strlen(host + n + 1))
-			return true;
-	}
-	return false;
-}
-
 /* A web page can make a browser send requests here, and by rebinding a name of
  * its own to 127.0.0.1 even read the answers: but then Host is that name. */
 static bool
 no_browser(struct api_call *call)
 {
-	const char *host = header(call, "Host");
+	static const struct conf_hosts no_names;
+	const struct conf_hosts *names = call->api->options.hosts;
 
 	if (call->door != DOOR_TCP)
 		return true;
-	if (host == NULL || !host_is_local(host)) {
-		api_refuse_caller(call, 421, "api/host",
-		    "the Host field must be 127.0.0.1 or localhost",
-		    "call the API by its address");
+	if (!local_host_p(slice_of(header(call, "Host")),
+	    names != NULL ? names : &no_names)) {
+		api_refuse_caller(call, 421, "api/host", LOCAL_HOST_REASON,
+		    LOCAL_HOST_REMEDY);
 		return false;
 	}
 	if (header(call, "Origin") != NULL) {

@@ -341,7 +341,8 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	    .proxy_port = plane_port(daemon->plane), .agent_socket = agent_path,
 	    .ca_cert = cert, .ca_bundle = bundle,
 	    .checkpoint_path = checkpoint, .ledger_dir = ledger,
-	    .anchorer = daemon->anchorer, .shutdown = on_shutdown,
+	    .anchorer = daemon->anchorer, .hosts = &daemon->conf->hosts,
+	    .shutdown = on_shutdown,
 	    .arg = daemon };
 
 	if (path_of("run/operator.sock", operator_path, err, err_len) != 0 ||

@@ -2,6 +2,7 @@
 #include "plane/conn.h"
 #include "plane/inject.h"
 #include "ledger/base64.h"
+#include "local_host.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -156,6 +157,18 @@ split_route(struct slice target, struct slice *binding)
 	return (struct slice){ p, (size_t)(end - p) };
 }
 
+/* This door is ours, whatever the binding's host is called. */
+static bool
+reached_by_our_name(struct conn *conn)
+{
+	if (local_host_p(conn->exchange->head.host,
+	    &conn->worker->plane->conf->hosts))
+		return true;
+	respond_refuse(conn, 421, "route/host", LOCAL_HOST_REASON,
+	    LOCAL_HOST_REMEDY);
+	return false;
+}
+
 bool
 route_reverse(struct conn *conn)
 {
@@ -166,6 +179,8 @@ route_reverse(struct conn *conn)
 	size_t cap;
 	char *text;
 
+	if (!reached_by_our_name(conn))
+		return false;
 	rest = split_route(exchange->head.target, &id);
 	if (id.n > 0)
 		exchange->only = bindings_by_id(rules_bindings(exchange->rules), id);

@@ -43,7 +43,7 @@ class Http:
         self.sock.sendall(data)
 
     def request(self, method, target, body=b"", version="1.1", **fields):
-        fields.setdefault("Host", "x")
+        fields.setdefault("Host", "127.0.0.1" if target.startswith("/") else "x")
         if body and "Transfer_Encoding" not in fields:
             fields.setdefault("Content_Length", len(body))
         head = f"{method} {target} HTTP/{version}\r\n" + "".join(f"{k.replace('_', '-')}: {v}\r\n" for k, v in fields.items() if v is not None)

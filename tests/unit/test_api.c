@@ -11,6 +11,7 @@
 #include "fake_vault.h"
 
 #include "api/api.h"
+#include "conf.h"
 
 #include <jansson.h>
 #include <sodium.h>
@@ -44,7 +45,8 @@ set_up(void **state)
 	struct sockaddr_in any = { .sin_family = AF_INET,
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct gate_options options = { .pack_path = "unused" };
-	struct api_options serve = { .proxy_host = "127.0.0.1",
+	static const struct conf_hosts names = { { "broker.internal" }, 1 };
+	struct api_options serve = { .hosts = &names, .proxy_host = "127.0.0.1",
 	    .proxy_port = 1234, .shutdown = count_shutdown,
 	    .ca_cert = "ca.pem", .ca_bundle = "bundle.pem" };
 	struct vault_error error;
@@ -476,9 +478,10 @@ test_browser(void **state)
 	static const char *const hosts[] = { "evil.example.com",
 	    "127.0.0.1.example.com", "localhost:80x", "localhost:", "" };
 	char text[256];
+	int n;
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
-		int n = snprintf(text, sizeof(text), "GET /healthz HTTP/1.1\r\n"
+		n = snprintf(text, sizeof(text), "GET /healthz HTTP/1.1\r\n"
 		    "Host: %s\r\nConnection: close\r\n\r\n", hosts[i]);
 
 		problem(exchange(TCP, text, (size_t)n), 421, "api/host");
@@ -486,6 +489,9 @@ test_browser(void **state)
 	problem(call_with(TCP, "GET", "/healthz",
 	    "Origin: https://evil.example.com\r\n", NULL, 0), 403, "api/origin");
 	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 200);
+	n = snprintf(text, sizeof(text), "GET /healthz HTTP/1.1\r\n"
+	    "Host: broker.internal:1\r\nConnection: close\r\n\r\n");
+	assert_int_equal(exchange(TCP, text, (size_t)n), 200);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "local_host.h"
 #include "home.h"
 
 static void
@@ -193,6 +194,49 @@ resolve_entries(void **state)
 	bad("{\"v\":1,\"upstream\":{\"resolve\":\"a:1:127.0.0.1:1\"}}", "array");
 	good("{\"v\":1,\"upstream\":{\"resolve\":[]}}", &conf);
 	conf_free(&conf);
+}
+
+static void
+host_names(void **state)
+{
+	struct conf conf;
+
+	good("{\"v\":1,\"hosts\":[\"broker.internal\",\"a\"]}", &conf);
+	assert_int_equal(conf.hosts.n, 2);
+	assert_string_equal(conf.hosts.name[1], "a");
+	conf_free(&conf);
+	bad("{\"v\":1,\"hosts\":\"a\"}", "hosts");
+	bad("{\"v\":1,\"hosts\":[1]}", "hosts");
+	bad("{\"v\":1,\"hosts\":[\"\"]}", "hosts");
+	bad("{\"v\":1,\"hosts\":[\"A\"]}", "lower case");
+	bad("{\"v\":1,\"hosts\":[\"a:80\"]}", "without ports");
+	bad("{\"v\":1,\"hosts\":[\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\","
+	    "\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\"]}", "at most 16");
+}
+
+/* Loopback in its usual spellings and the configured names; no name that begins or
+ * ends like one. */
+static void
+local_hosts(void **state)
+{
+	static const char *const ours[] = { "127.0.0.1", "127.0.0.1:80", "127.9.8.7:65535",
+	    "localhost", "LocalHost:8940", "[::1]", "[::1]:8940", "broker.internal",
+	    "Broker.Internal:1" };
+	static const char *const foreign[] = { "", ":", ":80", "localhost:", "localhost:80x",
+	    "localhost.", "xlocalhost", "localhost.example.com", "127.0.0.1.example.com",
+	    "128.0.0.1", "127.1", "127.0.0.1:80:80", "0.0.0.0", "::1", "[::1", "[::2]",
+	    "broker.internal.example.com", "example.com" };
+	struct conf_hosts names = { { "broker.internal" }, 1 };
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (!local_host_p(slice_of(ours[i]), &names))
+			fail_msg("%s", ours[i]);
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+		if (local_host_p(slice_of(foreign[i]), &names))
+			fail_msg("%s", foreign[i]);
+	assert_false(local_host_p((struct slice){ NULL, 0 }, &names));
+	names.n = 0;
+	assert_false(local_host_p(SLICE("broker.internal"), &names));
 }
 
 static void
@@ -392,6 +436,8 @@ main(void)
 		cmocka_unit_test(anchor_urls),
 		cmocka_unit_test(listen_addresses),
 		cmocka_unit_test(resolve_entries),
+		cmocka_unit_test(host_names),
+		cmocka_unit_test(local_hosts),
 		cmocka_unit_test(stores),
 		cmocka_unit_test(engines),
 		cmocka_unit_test(too_many_resolves),
