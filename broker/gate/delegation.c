@@ -45,6 +45,17 @@ covers(const char *wide, const char *scope)
 	    (scope[n] == '\0' || scope[n] == ':');
 }
 
+/* BINDING:GET covers BINDING:HEAD, as GET of a binding's rule does. */
+static bool
+covers_head(const char *wide, const char *scope)
+{
+	size_t n = strlen(scope);
+
+	return n > 5 && strcmp(scope + n - 5, ":HEAD") == 0 &&
+	    strncmp(scope, "tool:", 5) != 0 && strlen(wide) == n - 1 &&
+	    strncmp(wide, scope, n - 5) == 0 && strcmp(wide + n - 5, ":GET") == 0;
+}
+
 /* NULL is a run that nothing narrows. */
 static bool
 has(const struct delegation *delegation, const char *scope)
@@ -52,7 +63,8 @@ has(const struct delegation *delegation, const char *scope)
 	if (delegation == NULL)
 		return true;
 	for (size_t i = 0; i < delegation->n_scopes; i++)
-		if (covers(delegation->scopes[i], scope))
+		if (covers(delegation->scopes[i], scope) ||
+		    covers_head(delegation->scopes[i], scope))
 			return true;
 	return false;
 }

@@ -269,6 +269,14 @@ git_covers(const struct grant *grant, struct slice method,
 	    grant->target.path_len }) ? NULL : "grant/target-mismatch";
 }
 
+/* HEAD asks for the head of what GET would answer: less, and of the same kind. */
+static bool
+verb_covers(const char *verb, struct slice method)
+{
+	return slice_eq(method, slice_of(verb)) ||
+	    (strcmp(verb, "GET") == 0 && slice_eq(method, SLICE("HEAD")));
+}
+
 const char *
 grant_covers(const struct grant *grant, struct slice method,
     const struct target *target, struct slice query, const char **reason)
@@ -282,7 +290,7 @@ grant_covers(const struct grant *grant, struct slice method,
 	if (grant->action != GRANT_HTTP)
 		return git_covers(grant, method, target, query, reason);
 	*reason = "the grant is for another method";
-	if (!slice_eq(method, slice_of(grant->verb)))
+	if (!verb_covers(grant->verb, method))
 		return "grant/action-mismatch";
 	*reason = "the grant is for another path";
 	if (target->path_len != own->path_len ||

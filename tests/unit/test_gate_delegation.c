@@ -42,6 +42,33 @@ ask_as(struct scene *s, struct run *run, const char *method, const char *lines)
 	    lines, &verdict);
 }
 
+/* What is asked for HEAD may be had by who has GET, and not the other way round. */
+static void
+test_get_covers_head(void **state)
+{
+	static const char *const get[] = { "hub:GET", "tool:GET" };
+	static const char *const head[] = { "hub:HEAD" };
+	static const char *const more[][1] = { { "hub:GET" }, { "hub:POST" } };
+	static const char *const not_get[][1] = { { "hub:HEADX" }, { "hu:HEAD" },
+	    { "hub:POST:HEAD" }, { "tool:HEAD" }, { ":HEAD" } };
+	struct run *child, *grand;
+	struct scene s;
+
+	begin(&s, DATA(""));
+	fake_decide = allow_and_see;
+	child = below(&s, s.run, get, 2, 0);
+	assert_non_null(child);
+	for (size_t i = 0; i < sizeof(not_get) / sizeof(*not_get); i++)
+		assert_null(below(&s, child, not_get[i], 1, 0));
+	grand = below(&s, child, head, 1, 0);
+	assert_non_null(grand);
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
+		assert_null(below(&s, grand, more[i], 1, 0));
+	run_unref(grand);
+	run_unref(child);
+	end(&s);
+}
+
 static void
 test_scope_is_the_gates(void **state)
 {
@@ -62,6 +89,8 @@ test_scope_is_the_gates(void **state)
 	allowed("hub");
 	assert_non_null(strstr(seen, "\"scopes\":[\"hub:GET\"]}"));
 	assert_non_null(strstr(seen, "\"chain\":[{\"principal\":\"run_"));
+	ask_as(&s, child, "HEAD", bearer(hub));	/* GET without its body */
+	allowed("hub");
 	ask_as(&s, child, "POST", bearer(hub));
 	refused(403, "delegation/scope");
 	assert_non_null(strstr(verdict.record, "\"by\":\"gate\""));
@@ -224,6 +253,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_get_covers_head),
 		cmocka_unit_test(test_scope_is_the_gates),
 		cmocka_unit_test(test_actions_and_grants),
 		cmocka_unit_test(test_never_wider),

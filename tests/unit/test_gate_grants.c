@@ -34,9 +34,37 @@ test_grant(void **state)
 	ask(&s, "POST", "https://api.example.com/repos/o/r/issues",
 	    bearer(grant_token));
 	refused(403, "grant/replayed");
+	ask(&s, "HEAD", "https://api.example.com/repos/o/r/issues",
+	    bearer(grant_token));
+	refused(403, "grant/replayed");
 	assert_int_equal(gate_grant_look(s.gate, slice_of(grant.id), s.run,
 	    &grant, &why), 0);
 	assert_string_equal(grant.state, "spent");
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+/* A grant of GET is spent by HEAD as well; one of HEAD gives no body. */
+static void
+test_get_covers_head(void **state)
+{
+	static const char url[] = "https://api.example.com/repos/o/r/issues";
+	struct scene s;
+
+	begin(&s, DATA(""));
+	assert_int_equal(issue(&s, "http:GET", url, -1, -1), 0);
+	ask(&s, "HEAD", url, bearer(grant_token));
+	allowed("hub");
+	ask(&s, "GET", url, bearer(grant_token));
+	refused(403, "grant/replayed");
+	assert_int_equal(issue(&s, "http:HEAD", url, -1, -1), 0);
+	ask(&s, "GET", url, bearer(grant_token));
+	refused(403, "grant/action-mismatch");
+	ask(&s, "HEAD", url, bearer(grant_token));
+	allowed("hub");
+	assert_int_equal(issue(&s, "http:POST", url, -1, -1), 0);
+	ask(&s, "HEAD", url, bearer(grant_token));
+	refused(403, "grant/action-mismatch");
 	gate_verdict_release(&verdict);
 	end(&s);
 }
@@ -305,6 +333,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_get_covers_head),
 		cmocka_unit_test(test_grant),
 		cmocka_unit_test(test_grant_misplaced),
 		cmocka_unit_test(test_grant_query),

@@ -379,6 +379,13 @@ covered_by(scope, scopes) if {
 	startswith(sprintf("%s:", [scope]), sprintf("%s:", [wide]))
 }
 
+# GET covers HEAD here too; a tool may have any name.
+covered_by(scope, scopes) if {
+	endswith(scope, ":HEAD")
+	not startswith(scope, "tool:")
+	sprintf("%s:GET", [trim_suffix(scope, ":HEAD")]) in scopes
+}
+
 wanted_scope := sprintf("%s:%s", [input.secret.binding, method]) if {
 	input.secret.binding
 } else := sprintf("tool:%s", [tool]) if {

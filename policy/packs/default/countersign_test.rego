@@ -271,6 +271,26 @@ test_delegation_expired if rule_of(delegated(["github:GET"], alice, 1700000000))
 
 test_delegation_scope if rule_of(delegated(["github:POST"], alice, 1700000001)) == "delegation/scope"
 
+head_of(scopes) := patched(delegated(scopes, alice, 1700000001), [{"op": "replace", "path": "/action/verb", "value": "HEAD"}])
+
+test_delegation_get_covers_head if rule_of(head_of(["github:GET"])) == "binding/allow"
+
+test_delegation_post_covers_no_head if rule_of(head_of(["github:POST"])) == "delegation/scope"
+
+test_delegation_head_covers_no_get if {
+	rule_of(delegated(["github:HEAD"], alice, 1700000001)) == "delegation/scope"
+}
+
+test_delegation_hands_on_head_of_get if {
+	chain := [{"principal": "alice", "scopes": ["github:GET"]}]
+	rule_of(patched(head_of(["github:HEAD"]), [{"op": "replace", "path": "/delegation/chain", "value": chain}])) == "binding/allow"
+}
+
+test_delegation_a_tool_may_be_called_head if {
+	tool := {"action": {"kind": "tool", "verb": "call", "name": "HEAD"}}
+	rule_of(object.union(tool, {"delegation": {"chain": [], "scopes": ["tool:GET"]}})) == "delegation/scope"
+}
+
 test_delegation_widened if rule_of(delegated(["*"], alice, 1700000001)) == "delegation/widened"
 
 test_delegation_widened_twice if {
