@@ -41,7 +41,8 @@ by_what(const struct scan_result *scan, char *buf, size_t cap)
 		    "signed scan record%s none", scan->sealed, scan->sealed == 1 ? " says" :
 		    "s say");
 	else
-		snprintf(buf, cap, " alone: no known secrets, tags or scan records were there");
+		snprintf(buf, cap, " alone: no known secrets and no tags were there, "
+		    "and no scan records of all of it");
 }
 
 static struct verify_statement

@@ -70,11 +70,14 @@ void scan_tags_free(struct scan_tags *tags);
 bool scan_tags_committed(const char *dir, const char *commitment);
 
 /* What the scan records of the bundle or ledger in dir say, as far as they can be
- * read.  Whether they are as they were signed is for verification to say. */
+ * read: of the run that a bundle is of, of every run where it is NULL.  Whether
+ * they are as they were signed is for verification to say. */
 struct scan_words {
-	unsigned clean, other;	/* other: found, incomplete */
+	unsigned clean;		/* say so of all between a run's opening and its close */
+	unsigned other;		/* found, incomplete; whichever run's */
+	unsigned without;	/* runs without one, or with one that looked at less */
 };
-struct scan_words scan_words_of(const char *dir);
+struct scan_words scan_words_of(const char *dir, const char *run);
 
 unsigned scan_tags_count(const struct scan_tags *tags);	/* with padding */
 

@@ -1,40 +1,132 @@
-/* What a ledger's own scan records say. */
+/* What a ledger's own scan records say, and of what. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "ledger/facts.h"
 #include "ledger/reader.h"
 #include "ledger/scan/tags.h"
 
-/* The verdict stands in the body before any name. */
-static void
-take(const struct record_slice *body, struct scan_words *words)
-{
-	static const char clean[] = "\"verdict\":\"clean\"", any[] = "\"verdict\":";
-	const char *at = memmem(body->ptr, body->len, any, sizeof(any) - 1);
-	size_t left = at == NULL ? 0 : (size_t)(body->ptr + body->len - at);
+/* Runs whose scan has not come yet; a ledger with more at a time is not spoken
+ * for by its scan records. */
+#define WAITING_MAX 1024
 
-	if (left >= sizeof(clean) - 1 && memcmp(at, clean, sizeof(clean) - 1) == 0)
-		words->clean++;
-	else
-		words->other++;
+struct waiting {
+	char run[RECORD_NAME_MAX + 1];
+	uint64_t opened, closed;	/* indexes; closed is 0 while it is open */
+};
+
+struct words {
+	const char *run;		/* of a bundle; NULL: every run counts */
+	struct facts facts;
+	unsigned waits;
+	struct waiting waiting[WAITING_MAX];
+	struct scan_words said;
+};
+
+static bool
+is(const struct record_slice *type, const char *name)
+{
+	return type->len == strlen(name) && memcmp(type->ptr, name, type->len) == 0;
+}
+
+static struct waiting *
+waiting_for(struct words *w, const char *run)
+{
+	for (unsigned i = 0; i < w->waits; i++)
+		if (strcmp(w->waiting[i].run, run) == 0)
+			return &w->waiting[i];
+	return NULL;
+}
+
+static void
+run_goes_on(struct words *w, uint64_t index)
+{
+	const struct facts *f = &w->facts;
+	struct waiting *at = waiting_for(w, f->run);
+
+	if (strcmp(f->state, "closed") == 0) {
+		if (at != NULL)
+			at->closed = index;
+	} else if (strcmp(f->state, "open") == 0 &&
+	    (w->run == NULL || strcmp(w->run, f->run) == 0)) {
+		if (at != NULL || w->waits == WAITING_MAX) {
+			w->said.without++;
+			return;
+		}
+		at = &w->waiting[w->waits++];
+		memcpy(at->run, f->run, sizeof(at->run));
+		at->opened = index;
+		at->closed = 0;
+	}
 }
 
 static bool
-is_scan(const struct record_slice *type)
+index_is(const json_t *body, const char *name, uint64_t index)
 {
-	return type->len == 4 && memcmp(type->ptr, "scan", 4) == 0;
+	const json_t *value = json_object_get(body, name);
+
+	return json_is_integer(value) && json_integer_value(value) >= 0 &&
+	    (uint64_t)json_integer_value(value) == index;
+}
+
+/*
+ * A run's scan speaks for it where it looked at all that stands between the
+ * run's opening and its close.  That something was found counts whoever says it,
+ * since other runs' records lie between.
+ */
+static void
+scan_said(struct words *w)
+{
+	const struct facts *f = &w->facts;
+	struct waiting *at = waiting_for(w, f->run);
+	const bool clean = strcmp(f->event, "clean") == 0;
+
+	if (!clean)
+		w->said.other++;
+	if (at == NULL)
+		return;
+	if (clean && at->closed > 0 && index_is(f->body, "first_index", at->opened) &&
+	    index_is(f->body, "last_index", at->closed))
+		w->said.clean++;
+	else if (clean)
+		w->said.without++;
+	*at = w->waiting[--w->waits];
+}
+
+static void
+take(struct words *w, const struct reader_line *line)
+{
+	const bool run = is(&line->record.type, "run");
+
+	if (!run && !is(&line->record.type, "scan"))
+		return;
+	facts_read(&w->facts, &line->record);
+	if (run)
+		run_goes_on(w, line->index);
+	else
+		scan_said(w);
+	facts_free(&w->facts);
 }
 
 struct scan_words
-scan_words_of(const char *dir)
+scan_words_of(const char *dir, const char *run)
 {
-	struct scan_words words = { 0, 0 };
+	struct words *w = calloc(1, sizeof(*w));
+	struct scan_words said = { .without = 1 };
 	struct reader_line line;
+	struct reader *reader;
 	char err[256];
-	struct reader *reader = reader_open(dir, err, sizeof(err));
 
+	if (w == NULL)
+		return said;
+	w->run = run;
+	reader = reader_open(dir, err, sizeof(err));
 	while (reader != NULL && reader_next(reader, &line, err, sizeof(err)) == 1)
-		if (line.rule == NULL && is_scan(&line.record.type))
-			take(&line.record.body, &words);
+		if (line.rule == NULL)
+			take(w, &line);
 	reader_close(reader);
-	return words;
+	w->said.without += w->waits;
+	said = w->said;
+	free(w);
+	return said;
 }

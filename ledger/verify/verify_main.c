@@ -393,8 +393,10 @@ stand_in(const struct args *args, const struct verify_result *verified,
 
 	if (scanned->verdict != SCAN_CLEAN || scanned->secrets > 0 || scanned->tags > 0)
 		return;
-	words = scan_words_of(args->dir);
-	if (words.other == 0 && verified->integrity.verdict == VERIFY_COMPLETE)
+	words = scan_words_of(args->dir,
+	    verified->kind == VERIFY_BUNDLE ? verified->run : NULL);
+	if (words.other == 0 && words.without == 0 &&
+	    verified->integrity.verdict == VERIFY_COMPLETE)
 		scanned->sealed = words.clean;
 	if (words.other == 0 && (scanned->sealed > 0 || why[0] == '\0'))
 		return;
