@@ -93,6 +93,8 @@ read_body(struct facts *f, const json_t *b)
 	f->uid = get_number(peer, "uid");
 	f->pid = get_number(peer, "pid");
 	f->bytes_out = get_number(b, "bytes_out");
+	if (json_is_boolean(json_object_get(b, "head_sent")))
+		f->head_sent = json_is_true(json_object_get(b, "head_sent"));
 	f->bytes_in = get_number(b, "bytes_in");
 	f->duration_us = get_number(b, "duration_us");
 	f->redactions = get_number(b, "redactions");
@@ -142,6 +144,7 @@ facts_read(struct facts *f, const struct record_line *record)
 {
 	memset(f, 0, sizeof(*f));
 	f->port = f->status = f->uid = f->pid = -1;
+	f->head_sent = -1;
 	f->bytes_out = f->bytes_in = f->duration_us = f->redactions = f->version = -1;
 	f->count = 1;
 	put_slice(f->stream, sizeof(f->stream), record->stream);

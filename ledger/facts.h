@@ -40,6 +40,7 @@ struct facts {
 	char parent[65];		/* hex of a leaf */
 	int64_t port, status, uid, pid;	/* -1: none */
 	int64_t bytes_out, bytes_in, duration_us, redactions, version;	/* -1: none */
+	int head_sent;			/* of an outcome; -1: not told */
 	uint64_t count;			/* refusals or records that this one stands for */
 };
 

@@ -124,6 +124,8 @@ struct gate_outcome {
 	const char *error;		/* NULL, or a short word: "upstream_reset" */
 	bool failed;			/* the upstream could not be reached */
 	bool refused;			/* by the data plane; a refusal follows */
+	bool unanswered;		/* a request, no tunnel, without a status: then */
+	bool head_sent;			/* whether its head went to the upstream */
 	uint8_t parent[LEDGER_LEAF_LEN];	/* leaf of the use or decision */
 };
 int gate_outcome_record(struct gate *gate, struct run *run,

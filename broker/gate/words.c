@@ -205,6 +205,8 @@ words_outcome(const struct gate_outcome *outcome, const char *grant,
 	if (outcome->refused || outcome->failed)
 		json_out_str(&out, "ended", outcome->refused ? "refused" :
 		    "unreached");
+	if (outcome->unanswered)
+		json_out_bool(&out, "head_sent", outcome->head_sent);
 	json_out_uint(&out, "bytes_out", outcome->bytes_out);
 	json_out_uint(&out, "bytes_in", outcome->bytes_in);
 	json_out_uint(&out, "duration_us", outcome->duration_us);

@@ -95,6 +95,8 @@ struct exchange {
 	struct upstream *upstream;
 	bool retried;
 	bool sent;		/* the head was put into the upstream's buffer */
+	size_t head_left;	/* and so much of it lies there still */
+	bool head_sent;		/* all of it left, to this upstream or one before */
 	bool answered;		/* the final response's head was understood */
 	bool holding;		/* the head in conn->out waits for the body's length */
 	bool keeps;		/* the upstream said that it goes on after this response */

@@ -283,7 +283,10 @@ record_outcome(struct exchange *exchange)
 	    .bytes_in = exchange->response.taken,
 	    .duration_us = (uint64_t)(timer_now_us() - exchange->began_us),
 	    .redactions = reply_redactions(exchange), .error = exchange->error,
-	    .failed = exchange->unreached, .refused = exchange->withdrawn };
+	    .failed = exchange->unreached, .refused = exchange->withdrawn,
+	    .unanswered = exchange->status == 0 &&
+	    exchange->head.target_form != HEAD_AUTHORITY,
+	    .head_sent = exchange->head_sent };
 	struct ledger_record record = { .type = "outcome", .policy = policy,
 	    .run = exchange->run != NULL ? run_id(exchange->run) : NULL,
 	    .body = body };

@@ -128,6 +128,7 @@ send_head(struct conn *conn)
 		return STEP_ON;
 	}
 	exchange->sent = true;
+	exchange->head_left = upstream->out.len;
 	pump_init(&exchange->request, head->framing == HEAD_LENGTH ? FRAME_LENGTH :
 	    head->framing == HEAD_CHUNKED ? FRAME_CHUNKED : FRAME_NONE,
 	    head->body_len, head->framing == HEAD_LENGTH ? FRAME_LENGTH :
@@ -222,12 +223,25 @@ take_body(struct conn *conn)
 	}
 }
 
+/* From then on the service may have logged it, whatever becomes of the body. */
+static void
+note_head(struct exchange *exchange, size_t flushed)
+{
+	const size_t of_head = flushed < exchange->head_left ? flushed : exchange->head_left;
+
+	if (exchange->head_left == 0)
+		return;
+	exchange->head_left -= of_head;
+	exchange->head_sent = exchange->head_sent || exchange->head_left == 0;
+}
+
 static enum flow
 push_request(struct conn *conn)
 {
 	struct exchange *exchange = conn->exchange;
 	struct upstream *upstream = exchange->upstream;
 	enum flow flow = FLOW_WAIT;
+	int flushed;
 	size_t before;
 
 	if (!exchange->request.done)
@@ -235,7 +249,9 @@ push_request(struct conn *conn)
 	if (flow == FLOW_OVER || upstream->out.len == 0)
 		return flow;
 	before = upstream->out.len;
-	if (stream_flush(&upstream->stream, &upstream->out) == STREAM_BROKEN) {
+	flushed = stream_flush(&upstream->stream, &upstream->out);
+	note_head(exchange, before - upstream->out.len);
+	if (flushed == STREAM_BROKEN) {
 		/* Perhaps it has answered already, and closed before it took
 		 * everything: what it said may still lie in our socket. */
 		exchange->request_broken = true;

@@ -184,11 +184,20 @@ take_act(struct reading *in, const struct facts *f, const struct reader_line *li
 	return to->key == NULL || (f->grant[0] != '\0' && to->grant == NULL) ? -1 : 0;
 }
 
-/* Refused after all: by then part of it may have gone. */
+/* Whether it says that nothing was sent.  Of older brokers, which do not tell of the
+ * head, a request that was refused after all says so by its body. */
+static bool
+sent_nothing(const struct facts *f)
+{
+	if (f->status >= 100 || f->head_sent == 1 || f->bytes_out > 0)
+		return false;
+	return f->ended != FACTS_CARRIED_OUT || f->head_sent == 0;
+}
+
 static enum recorded_fate
 fate_of(const struct facts *f)
 {
-	if (f->ended == FACTS_UNREACHED || (f->ended == FACTS_WITHDRAWN && f->bytes_out <= 0))
+	if (sent_nothing(f))
 		return RECORDED_NOTHING;
 	return f->ended == FACTS_CARRIED_OUT && f->error[0] == '\0' && f->status >= 100 ?
 	    RECORDED_SENT : RECORDED_BROKEN;

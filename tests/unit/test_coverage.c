@@ -231,7 +231,9 @@ nothing_was_sent(void **state)
 {
 	static const char *const ends[] = {
 		",\"error\":\"connect_failed\",\"ended\":\"unreached\",\"bytes_out\":0",
-		",\"error\":\"private_address\",\"ended\":\"refused\",\"bytes_out\":0" };
+		",\"error\":\"private_address\",\"ended\":\"refused\",\"bytes_out\":0",
+		",\"error\":\"budget/bytes-out\",\"ended\":\"refused\",\"head_sent\":false,\"bytes_out\":0",
+		",\"error\":\"client_gone\",\"head_sent\":false,\"bytes_out\":0" };
 	char lines[512];
 
 	for (size_t i = 0; i < COUNT(ends); i++) {
@@ -253,11 +255,30 @@ nothing_was_sent(void **state)
 	}
 }
 
+/* The service answered, and then the answer was withheld: that did happen. */
+static void
+answer_withheld(void **state)
+{
+	struct scene s;
+
+	scene_begin(&s, ALL);
+	scene_at(&s, 10);
+	scene_outcome(&s, scene_request(&s, "use", "allow", "/a", ""),
+	    ",\"status\":200,\"error\":\"secret\",\"ended\":\"refused\",\"bytes_out\":0");
+	assert_int_equal(scene_judge(&s, ANY WITH("10.000000", "200")), VERIFY_COMPLETE);
+	assert_int_equal(scene_judge(&s, ANY WITH("10.000000", "200") WITH("10.000000", "200")), VERIFY_GAP);
+	scene_end(&s);
+}
+
 /* One that does not tell what became of it is taken last, and establishes nothing. */
 static void
 unsettled(void **state)
 {
 	static const char *const ends[] = { ",\"error\":\"client_gone\",\"bytes_out\":0",
+	    ",\"error\":\"client_gone\",\"head_sent\":true,\"bytes_out\":0",
+	    ",\"error\":\"budget/bytes-out\",\"ended\":\"refused\",\"head_sent\":true,\"bytes_out\":0",
+	    /* to a connection of the pool that was closed, and then there was no other */
+	    ",\"error\":\"connect_failed\",\"ended\":\"unreached\",\"head_sent\":true,\"bytes_out\":0",
 	    ",\"error\":\"upstream_closed\"", ",\"error\":\"http/body\",\"ended\":\"refused\",\"bytes_out\":9",
 	    "", NULL };
 
@@ -337,6 +358,7 @@ main(void)
 		cmocka_unit_test(what_was_not_seen),
 		cmocka_unit_test(outcomes_are_one),
 		cmocka_unit_test(nothing_was_sent),
+		cmocka_unit_test(answer_withheld),
 		cmocka_unit_test(unsettled),
 		cmocka_unit_test(unsettled_connections),
 		cmocka_unit_test(without_claims),
