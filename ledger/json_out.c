@@ -70,25 +70,64 @@ is_plain(char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* How many bytes from the start are plain: eight at a time while all are.  Each
- * term sets the high bit of a byte that is not; the lowest of them is true. */
+/* Each term sets the high bit of a byte that is not plain, and maybe of those
+ * behind it: 0 where all eight are. */
+static uint64_t
+not_plain(uint64_t w)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	const uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
+	const uint64_t del = w ^ (ones * 0x7f);
+
+	return (w | (w - ones * 0x20) | (quote - ones) | (slash - ones) |
+	    (del - ones)) & ones << 7;
+}
+
+static uint64_t
+load8(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+static uint64_t
+load4(const char *p)
+{
+	uint32_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+/* Nearly every text is.  The last bytes are looked at together with some before
+ * them. */
+static bool
+all_plain(const char *text, size_t len)
+{
+	uint64_t bad = 0;
+
+	if (len >= 8) {
+		for (size_t i = 0; i < len - 8; i += 8)
+			bad |= not_plain(load8(text + i));
+		return (bad | not_plain(load8(text + len - 8))) == 0;
+	}
+	if (len >= 4)
+		return not_plain(load4(text) | load4(text + len - 4) << 32) == 0;
+	for (size_t i = 0; i < len; i++)
+		bad |= !is_plain(text[i]);
+	return bad == 0;
+}
+
+/* How many bytes from the start are plain. */
 static size_t
 plain_len(const char *text, size_t len)
 {
-	const uint64_t ones = UINT64_C(0x0101010101010101);
 	size_t i = 0;
 
-	for (; len - i >= 8; i += 8) {
-		uint64_t w, quote, slash, del;
-
-		memcpy(&w, text + i, 8);
-		quote = w ^ (ones * '"');
-		slash = w ^ (ones * '\\');
-		del = w ^ (ones * 0x7f);
-		if (((w | (w - ones * 0x20) | (quote - ones) | (slash - ones) |
-		    (del - ones)) & ones << 7) != 0)
-			break;
-	}
+	while (len - i >= 8 && not_plain(load8(text + i)) == 0)
+		i += 8;
 	while (i < len && is_plain(text[i]))
 		i++;
 	return i;
@@ -135,13 +174,12 @@ put_quoted(struct json_out *out, const char *text, size_t len)
 static void
 put_string(struct json_out *out, const char *text, size_t len)
 {
-	size_t i = plain_len(text, len);
+	size_t i = 0;
 
-	if (i == len) {
+	if (all_plain(text, len)) {
 		put_quoted(out, text, len);
 		return;
 	}
-	i = 0;
 	put(out, "\"", 1);
 	while (i < len && !out->overflow) {
 		size_t plain = plain_len(text + i, len - i);
@@ -162,7 +200,7 @@ begin_value(struct json_out *out, const char *key)
 	char *at;
 
 	out->comma = true;
-	if (key != NULL && plain_len(key, len) == len) {
+	if (key != NULL && all_plain(key, len)) {
 		if ((at = take(out, comma + len + 3)) == NULL)
 			return;
 		if (comma)
@@ -273,12 +311,49 @@ json_out_null(struct json_out *out, const char *key)
 	put_text(out, "null");
 }
 
+#define HEX_AT_ONCE 16
+
+/* Both digits of a byte in one word, without a branch or a table, so that the
+ * compiler does all of them at a time. */
+static void
+put_digits(char *at, const uint8_t bytes[HEX_AT_ONCE])
+{
+	uint16_t digits[HEX_AT_ONCE];
+
+	for (size_t i = 0; i < HEX_AT_ONCE; i++) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		uint16_t w = (uint16_t)((bytes[i] & 0xf0) << 4 | (bytes[i] & 15));
+#else
+		uint16_t w = (uint16_t)(bytes[i] >> 4 | (bytes[i] & 15) << 8);
+#endif
+		uint16_t letters = (uint16_t)(w + 0x0606) >> 4 & 0x0101;
+
+		digits[i] = (uint16_t)(w + 0x3030 + letters * ('a' - '9' - 1));
+	}
+	memcpy(at, digits, sizeof(digits));
+}
+
+char *
+json_hex(char *at, const uint8_t *bytes, size_t len)
+{
+	uint8_t rest[HEX_AT_ONCE] = { 0 };
+	char digits[2 * HEX_AT_ONCE];
+	size_t i;
+
+	for (i = 0; len - i >= HEX_AT_ONCE; i += HEX_AT_ONCE)
+		put_digits(at + 2 * i, bytes + i);
+	if (i < len) {
+		memcpy(rest, bytes + i, len - i);
+		put_digits(digits, rest);
+		memcpy(at + 2 * i, digits, 2 * (len - i));
+	}
+	return at + 2 * len;
+}
+
 void
 json_out_hex(struct json_out *out, const char *key, const uint8_t *bytes,
     size_t len)
 {
-	static const char hex[] = "0123456789abcdef";
-
 	char *at;
 
 	begin_value(out, key);
@@ -288,11 +363,7 @@ json_out_hex(struct json_out *out, const char *key, const uint8_t *bytes,
 		return;
 	}
 	*at++ = '"';
-	for (size_t i = 0; i < len; i++) {
-		*at++ = hex[bytes[i] >> 4];
-		*at++ = hex[bytes[i] & 15];
-	}
-	*at = '"';
+	*json_hex(at, bytes, len) = '"';
 }
 
 void

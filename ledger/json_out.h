@@ -42,4 +42,7 @@ void json_out_raw(struct json_out *out, const char *key, const char *raw,
 /* Terminates with NUL.  The length, or -1 where it did not fit. */
 int json_out_end(struct json_out *out);
 
+/* The bytes as 2 * len lowercase digits at `at`; the place behind them. */
+char *json_hex(char *at, const uint8_t *bytes, size_t len);
+
 #endif

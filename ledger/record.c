@@ -1,4 +1,5 @@
 #include "ledger/record.h"
+#include "ledger/json_out.h"
 
 #include <string.h>
 
@@ -334,26 +335,6 @@ put_slice(char *at, struct record_slice slice)
 	return put(at, slice.ptr, slice.len);
 }
 
-/* Both digits of a byte in one word, without a branch or a table, so that the
- * compiler does 8 bytes at a time. */
-static char *
-put_hash(char *at, const uint8_t hash[RECORD_HASH_LEN])
-{
-	uint16_t digits[RECORD_HASH_LEN];
-
-	for (size_t i = 0; i < RECORD_HASH_LEN; i++) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-		uint16_t w = (uint16_t)((hash[i] & 0xf0) << 4 | (hash[i] & 15));
-#else
-		uint16_t w = (uint16_t)(hash[i] >> 4 | (hash[i] & 15) << 8);
-#endif
-		uint16_t letters = (uint16_t)(w + 0x0606) >> 4 & 0x0101;
-
-		digits[i] = (uint16_t)(w + 0x3030 + letters * ('a' - '9' - 1));
-	}
-	return put(at, (const char *)digits, sizeof(digits));
-}
-
 static char *
 put_uint(char *at, uint64_t value)
 {
@@ -377,7 +358,7 @@ record_compose(char *out, size_t cap, const struct record_parts *parts)
 	    parts->body.len > room - RECORD_ENVELOPE_MAX)
 		return 0;
 	at = PUT(at, "{\"v\":1,\"prev\":\"");
-	at = put_hash(at, parts->prev);
+	at = json_hex(at, parts->prev, RECORD_HASH_LEN);
 	at = PUT(at, "\",\"stream\":\"");
 	at = put_slice(at, parts->stream);
 	at = PUT(at, "\",\"seq\":");

@@ -150,12 +150,11 @@ put_name(struct text *out, bool comma, const struct value *name)
 }
 
 static void
-put_field(struct text *out, bool comma, const struct input_field *field,
+put_value(struct text *out, const struct input_field *field,
     const struct policy_input *input)
 {
 	const struct policy_str *text = input_text_of(field, input);
 
-	put_name(out, comma, &field->name);
 	if (field->type == INPUT_INTEGER)
 		put_integer(out, input_integer_of(field, input));
 	else if (field->type == INPUT_TEXT)
@@ -164,39 +163,144 @@ put_field(struct text *out, bool comma, const struct input_field *field,
 		put_json(out, text);
 }
 
-int
-policy_input_json(const struct policy_input *input, char *buf, size_t cap)
+_Static_assert(INPUT_FIELDS == POLICY_KEPT_FIELDS, "each has its place");
+
+static uint64_t
+members(const struct policy_input *input)
 {
-	struct text out = { .p = buf, .cap = cap, .failed = cap == 0 };
+	uint64_t has = 0;
+
+	for (size_t i = 0; i < INPUT_FIELDS; i++)
+		has |= (uint64_t)input_has(&input_fields[i], input) << i;
+	return has;
+}
+
+/* All of it.  Where its values stand is noted in kept, if there is one. */
+static void
+put_members(struct text *out, const struct policy_input *input, uint64_t left,
+    struct policy_input_kept *kept)
+{
 	enum input_section open = INPUT_SECTIONS;
 	bool comma = false;
 
-	PUT(&out, "{");
-	for (size_t i = 0; i < INPUT_FIELDS; i++) {
+	PUT(out, "{");
+	for (; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
 		const struct input_field *field = &input_fields[i];
 
-		if (!input_has(field, input))
-			continue;
 		if (open != INPUT_SECTIONS && field->section != open) {
-			PUT(&out, "}");
+			PUT(out, "}");
 			open = INPUT_SECTIONS;
 		}
 		if (!field->alone && open == INPUT_SECTIONS) {
 			open = field->section;
-			put_name(&out, comma, &input_section_names[open]);
-			PUT(&out, "{");
+			put_name(out, comma, &input_section_names[open]);
+			PUT(out, "{");
 			comma = false;
 		}
-		put_field(&out, comma, field, input);
+		put_name(out, comma, &field->name);
+		if (kept != NULL)
+			kept->value[i].at = (uint16_t)out->n;
+		put_value(out, field, input);
+		if (kept != NULL)
+			kept->value[i].end = (uint16_t)out->n;
 		comma = true;
 	}
 	if (open != INPUT_SECTIONS)
-		PUT(&out, "}");
-	if (out.n > 1)
-		PUT(&out, ",");
-	PUT(&out, "\"v\":1}");
-	if (out.failed || out.n > INT32_MAX)
+		PUT(out, "}");
+	if (out->n > 1)
+		PUT(out, ",");
+	PUT(out, "\"v\":1}");
+}
+
+static int
+end(const struct text *out)
+{
+	if (out->failed || out->n > INT32_MAX)
 		return -1;
-	buf[out.n] = '\0';
-	return (int)out.n;
+	out->p[out->n] = '\0';
+	return (int)out->n;
+}
+
+int
+policy_input_json(const struct policy_input *input, char *buf, size_t cap)
+{
+	struct text out = { .p = buf, .cap = cap, .failed = cap == 0 };
+
+	put_members(&out, input, members(input), NULL);
+	return end(&out);
+}
+
+/* Where the other text has exactly this value.  Text in which something was
+ * escaped is not what stands there. */
+static bool
+stands(const struct policy_input_kept *kept, unsigned i,
+    const struct policy_input *input)
+{
+	const struct input_field *field = &input_fields[i];
+	const struct policy_str *text = input_text_of(field, input);
+	size_t len = (size_t)kept->value[i].end - kept->value[i].at;
+
+	if (field->type == INPUT_INTEGER)
+		return input_integer_of(field, input) == kept->value[i].number;
+	return (kept->plain >> i & 1) != 0 && text->n + 2 == len &&
+	    memcmp(kept->text + kept->value[i].at + 1, text->p, text->n) == 0;
+}
+
+static void
+put_again(struct text *out, const struct policy_input *input,
+    const struct policy_input_kept *kept)
+{
+	size_t from = 0;
+
+	for (uint64_t left = kept->has; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+
+		if (stands(kept, i, input))
+			continue;
+		put(out, kept->text + from, kept->value[i].at - from);
+		put_value(out, &input_fields[i], input);
+		from = kept->value[i].end;
+	}
+	put(out, kept->text + from, kept->len - from);
+}
+
+/* Text was written of which the places of its values are known. */
+static void
+keep(struct policy_input_kept *kept, const struct policy_input *input,
+    uint64_t has, const struct text *text)
+{
+	kept->has = kept->plain = 0;
+	if (text->failed || text->n > sizeof(kept->text))
+		return;
+	for (uint64_t left = has; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		const struct input_field *field = &input_fields[i];
+		const struct policy_str *t = input_text_of(field, input);
+
+		if (field->type == INPUT_INTEGER)
+			kept->value[i].number = input_integer_of(field, input);
+		else if (field->type == INPUT_TEXT &&
+		    utf8_plain_prefix(t->p, t->n) == t->n)
+			kept->plain |= UINT64_C(1) << i;
+	}
+	memcpy(kept->text, text->p, text->n);
+	kept->len = text->n;
+	kept->has = has;
+}
+
+int
+policy_input_json_again(struct policy_input_kept *kept,
+    const struct policy_input *input, char *buf, size_t cap)
+{
+	struct text out = { .p = buf, .cap = cap, .failed = cap == 0 };
+	uint64_t has = members(input);
+
+	if (has != 0 && has == kept->has) {
+		put_again(&out, input, kept);
+	} else {
+		put_members(&out, input, has, kept);
+		keep(kept, input, has, &out);
+	}
+	return end(&out);
 }

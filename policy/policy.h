@@ -152,6 +152,23 @@ void policy_decide(const struct policy_pack *pack,
  * length, or -1 where it does not fit or text is not UTF-8. */
 int policy_input_json(const struct policy_input *input, char *buf, size_t cap);
 
+/* The same text, of which most is copied where an input before it had the same
+ * members: only those with another value are worded.  Zeroed before the first use;
+ * belongs to one thread. */
+#define POLICY_KEPT_FIELDS 36
+#define POLICY_KEPT_TEXT 2048
+struct policy_input_kept {
+	uint64_t has, plain;	/* its members; those of plain text: bits */
+	size_t len;
+	struct {
+		uint16_t at, end;	/* where the value stands */
+		int64_t number;
+	} value[POLICY_KEPT_FIELDS];
+	char text[POLICY_KEPT_TEXT];
+};
+int policy_input_json_again(struct policy_input_kept *kept,
+    const struct policy_input *input, char *buf, size_t cap);
+
 /*
  * `countersign policy check|eval|test|build|explain|replay|diff|compare ...`;
  * argv[0] is "policy", or already the command behind it.  The exit status: 0, 1 where

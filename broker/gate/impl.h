@@ -170,6 +170,7 @@ struct gate_thread {
 	char text[HEAD_BYTES_MAX];	/* decoded parts of it */
 	char slot[HEAD_BYTES_MAX];	/* inject_slot's */
 	char query[TARGET_QUERY_MAX];	/* without the credential's pair */
+	struct policy_input_kept worded;	/* one before it */
 	char input[GATE_RECORD_MAX];
 };
 

@@ -64,7 +64,8 @@ words_input(struct gate_thread *thread, const struct run *run,
 	if (run != NULL && run->principal_mark[0] != '\0')
 		safe.run.principal = (struct policy_str){ run->principal_mark,
 		    strlen(run->principal_mark) };
-	return policy_input_json(&safe, thread->input, sizeof(thread->input));
+	return policy_input_json_again(&thread->worded, &safe, thread->input,
+	    sizeof(thread->input));
 }
 
 static void

@@ -199,4 +199,11 @@ policy_input_json(const struct policy_input *input, char *buf, size_t cap)
 	return json_out_end(&out);
 }
 
+int
+policy_input_json_again(struct policy_input_kept *kept,
+    const struct policy_input *input, char *buf, size_t cap)
+{
+	return policy_input_json(input, buf, cap);
+}
+
 #endif

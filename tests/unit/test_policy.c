@@ -334,6 +334,55 @@ input_json(void **state)
 	(void)state;
 }
 
+/* Members are changed, left out, or made to need an escape, one input behind each
+ * other one: the text is what it is without the one before it. */
+static void
+input_json_again(void **state)
+{
+	static struct policy_input_kept kept;
+	const struct policy_input first = request("GET", "/a");
+	struct policy_input inputs[] = { first, first, first, first, first, first,
+	    first, first, first, first, first, first, first };
+	char text[4096], again[4096];
+	size_t n = sizeof(inputs) / sizeof(*inputs);
+	int len;
+
+	inputs[1].now_ns++;
+	inputs[2].target.path = (struct policy_str){ "/another/one", 12 };
+	inputs[3].target.path = (struct policy_str){ "/a\"\n", 4 };
+	inputs[4].target.path = (struct policy_str){ "/\\\"", 3 };
+	inputs[5].target.path = (struct policy_str){ "", 0 };
+	inputs[6].delegation = (struct policy_str){ "{\"b\": [1,2],\"a\":1.0}", 20 };
+	inputs[7].delegation = (struct policy_str){ "{\"b\":2}", 7 };
+	inputs[8].target.path = (struct policy_str){ "/\xff", 2 };
+	inputs[9].delegation = (struct policy_str){ "{]", 2 };
+	inputs[10].budget.requests = 1234567;
+	inputs[10].action.verb = (struct policy_str){ "POST", 4 };
+	inputs[11].run.principal = (struct policy_str){ NULL, 0 };
+	inputs[12].target.path = (struct policy_str){ "/\\\\\\\"", 5 };
+	for (size_t i = 0; i < 2 * n * n; i++) {
+		const struct policy_input *in = &inputs[i % 2 == 0 ?
+		    i / 2 / n : i / 2 % n];
+
+		if (i % 2 == 0)
+			memset(&kept, 0, sizeof(kept));
+		len = policy_input_json(in, text, sizeof(text));
+		assert_int_equal(policy_input_json_again(&kept, in, again,
+		    sizeof(again)), len);
+		if (len >= 0)
+			assert_string_equal(text, again);
+	}
+	len = policy_input_json(&first, text, sizeof(text));
+	for (int i = 0; i < 2; i++) {
+		for (size_t cap = 0; cap <= (size_t)len; cap++)
+			assert_int_equal(policy_input_json_again(&kept, &first,
+			    again, cap), -1);
+		assert_int_equal(policy_input_json_again(&kept, &first, again,
+		    (size_t)len + 1), len);
+	}
+	(void)state;
+}
+
 static void
 default_pack_is_not_overwritten(void **state)
 {
@@ -371,6 +420,7 @@ main(void)
 		T(hostile_input), T(digest_covers_every_file), T(bad_packs),
 		T(leftovers_are_removed),
 		T(entry_point_is_needed_to_allow), T(input_json),
+		T(input_json_again),
 		T(default_pack_is_not_overwritten), T(data_document),
 	};
 
