@@ -7,6 +7,8 @@
 #include <emmintrin.h>
 #endif
 
+#define JSON_INT_DIGITS 16	/* of the greatest integer */
+
 /*
  * Where the text ends, and what was met on the way.  Every function takes the
  * place where it begins to read and returns the one behind what it has read,
@@ -24,7 +26,10 @@ struct scan {
 	const char *value, *value_end;	/* of that member */
 };
 
-static const char *scan_value(struct scan *, const char *);
+/* What every record's body goes through, so that it costs no calls. */
+#define HOT __attribute__((always_inline)) static inline
+
+static const char *scan_other(struct scan *, const char *);
 
 static const char *
 fail(struct scan *s, const char *rule)
@@ -68,15 +73,14 @@ not_plain(uint64_t w)
 }
 
 #ifdef __SSE2__
-/* The same of 16 bytes, a bit each, and every mark is right.  Bytes beyond
- * ASCII are negative, and so below the space too. */
-static unsigned
+/* The same of 16 bytes, a bit each, and every mark is right.  One more than a
+ * byte from 0x7f on is negative, or 0, and so below the space too. */
+HOT unsigned
 not_plain16(const char *p)
 {
 	const __m128i v = _mm_loadu_si128((const __m128i *)p);
 	const __m128i marks = _mm_or_si128(
-	    _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)),
-	    _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f))),
+	    _mm_cmplt_epi8(_mm_add_epi8(v, _mm_set1_epi8(1)), _mm_set1_epi8(0x21)),
 	    _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
 	    _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
 
@@ -85,7 +89,7 @@ not_plain16(const char *p)
 #endif
 
 /* To the first byte that is not plain, or to less than 8 bytes from the end. */
-static const char *
+HOT const char *
 skip_plain(const struct scan *s, const char *p)
 {
 	uint64_t w, marks;
@@ -201,24 +205,44 @@ scan_special(struct scan *s, const char *p)
 	return n > 0 ? p + n : fail(s, "invalid UTF-8");
 }
 
-/* Behind the opening quote; to the place behind the closing one. */
+/* From a byte that is not plain, or the end. */
 static const char *
-scan_string(struct scan *s, const char *p)
+scan_special_string(struct scan *s, const char *p)
 {
-	for (;;) {
-		p = skip_plain(s, p);
-		if (p >= s->end)
-			return fail(s, "unterminated string");
-		if (*p == '"')
-			return p + 1;
+	while (p < s->end && *p != '"') {
 		if ((p = scan_special(s, p)) == NULL)
 			return NULL;
+		p = skip_plain(s, p);
 	}
+	return p < s->end ? p + 1 : fail(s, "unterminated string");
 }
 
-static const char *
+/* Behind the opening quote; to the place behind the closing one. */
+HOT const char *
+scan_string(struct scan *s, const char *p)
+{
+	p = skip_plain(s, p);
+	return p < s->end && *p == '"' ? p + 1 : scan_special_string(s, p);
+}
+
+HOT const char *
 skip_digits(const struct scan *s, const char *p)
 {
+	uint64_t w;
+
+	if (s->end - p >= 8) {
+		memcpy(&w, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		w = __builtin_bswap64(w);
+#endif
+		/* a digit gives its value, anything else more than 9; what is
+		 * carried on marks bytes behind one that is no digit, never before it */
+		w ^= UINT64_C(0x3030303030303030);
+		w = (w | (w + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080);
+		if (w != 0)
+			return p + __builtin_ctzll(w) / 8;
+		p += 8;
+	}
 	while (is_digit(s, p))
 		p++;
 	return p;
@@ -246,27 +270,41 @@ scan_fraction(struct scan *s, const char *p)
 	return p - start <= 2 ? p : fail(s, "exponent of a number too long");
 }
 
-static const char *
-scan_number(struct scan *s, const char *p)
+static bool
+integer_fits(const char *digits, const char *end)
 {
-	const char *start = p, *digits;
 	uint64_t value = 0;
 
-	if (is(s, p, '-'))
-		p++;
-	digits = p;
-	for (; is_digit(s, p); p++)	/* wraps beyond 19 digits, where it is not meant */
-		value = value * 10 + (uint64_t)(*p - '0');
+	if (end - digits != JSON_INT_DIGITS)
+		return end - digits < JSON_INT_DIGITS;
+	for (; digits < end; digits++)
+		value = value * 10 + (uint64_t)(*digits - '0');
+	return value <= JSON_INT_MAX;
+}
+
+/* Behind the sign, if there is one at start. */
+HOT const char *
+scan_number(struct scan *s, const char *start, const char *digits)
+{
+	const char *p = skip_digits(s, digits);
+
 	if (p == digits)
 		return fail(s, "malformed value");
 	if (*digits == '0' && p - digits > 1)
 		return fail(s, "leading zero in a number");
-	if (!is(s, p, '.') && !is(s, p, 'e') && !is(s, p, 'E'))
-		return p - digits <= 16 && value <= JSON_INT_MAX ? p :
-		    fail(s, "integer beyond 2^53-1");
+	if (p == s->end || (*p != '.' && (*p | 0x20) != 'e'))
+		return integer_fits(digits, p) ? p : fail(s, "integer beyond 2^53-1");
 	if ((p = scan_fraction(s, p)) == NULL)
 		return NULL;
 	return p - start <= JSON_NUMBER_MAX ? p : fail(s, "number too long");
+}
+
+HOT const char *
+scan_value(struct scan *s, const char *p)
+{
+	if (is(s, p, '"'))
+		return scan_string(s, p + 1);
+	return is_digit(s, p) ? scan_number(s, p, p) : scan_other(s, p);
 }
 
 static const char *
@@ -305,13 +343,13 @@ scan_array(struct scan *s, const char *p)
 }
 
 /* Push the name [at, end) unless its object, whose names start at first, has
- * it already.  A hash of the length and three bytes spares most comparisons. */
-static bool
+ * it already.  The length and a hash of three bytes spare most comparisons. */
+HOT bool
 add_name(struct scan *s, size_t first, const char *at, const char *end)
 {
 	struct json_scan_name *names = s->scratch->names;
 	const size_t len = (size_t)(end - at);
-	uint8_t hash = (uint8_t)len;
+	uint16_t key = (uint16_t)(len << 8);
 	size_t i;
 
 	if (len > JSON_NAME_MAX)
@@ -319,18 +357,17 @@ add_name(struct scan *s, size_t first, const char *at, const char *end)
 	if (s->n_names - first == JSON_NAMES_MAX)
 		return refuse(s, "too many names in an object");
 	if (len > 0)
-		hash = (uint8_t)(hash * 31 + (unsigned char)at[0] * 7 +
+		key |= (uint8_t)((unsigned char)at[0] * 7 +
 		    (unsigned char)at[len / 2] * 3 + (unsigned char)end[-1]);
 	for (i = first; i < s->n_names; i++)
-		if (names[i].hash == hash && names[i].len == len &&
-		    memcmp(s->text + names[i].at, at, len) == 0)
+		if (names[i].key == key && memcmp(s->text + names[i].at, at, len) == 0)
 			return refuse(s, "duplicate name");
-	names[s->n_names++] = (struct json_scan_name){ .len = (uint8_t)len,
-	    .at = (uint16_t)(at - s->text), .hash = hash };
+	names[s->n_names++] = (struct json_scan_name){
+	    .at = (uint16_t)(at - s->text), .key = key };
 	return true;
 }
 
-static const char *
+HOT const char *
 scan_member(struct scan *s, const char *p, size_t first)
 {
 	const unsigned escapes = s->escapes;
@@ -379,6 +416,7 @@ scan_object(struct scan *s, const char *p)
 	return p + 1;
 }
 
+/* A value that is neither an object nor an array. */
 static const char *
 scan_scalar(struct scan *s, const char *p)
 {
@@ -392,12 +430,13 @@ scan_scalar(struct scan *s, const char *p)
 	case 'n':
 		return scan_word(s, p, "null", 4);
 	default:
-		return scan_number(s, p);
+		return scan_number(s, p, *p == '-' ? p + 1 : p);
 	}
 }
 
+/* What scan_value does not read in place. */
 static const char *
-scan_value(struct scan *s, const char *p)
+scan_other(struct scan *s, const char *p)
 {
 	if (p >= s->end)
 		return fail(s, "cut short");

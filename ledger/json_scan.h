@@ -28,8 +28,7 @@
  * uninitialised; nothing in it outlives a call. */
 struct json_scan {
 	struct json_scan_name {
-		uint16_t at;
-		uint8_t len, hash;
+		uint16_t at, key;	/* where; its length and a hash */
 	} names[JSON_DEPTH_MAX * JSON_NAMES_MAX];
 };
 
