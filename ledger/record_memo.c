@@ -19,6 +19,7 @@
 #define BODY_LEN (sizeof(BODY) - 1)
 #define TYPE "\",\"type\":\""
 #define TYPE_LEN (sizeof(TYPE) - 1)
+#define TYPE_MOST 16		/* letters; those of all known types are fewer */
 #define SECONDS_LEN 10		/* 01.123456Z, behind a minute */
 /* What a line that is read from memory has at least behind its prev. */
 #define SHORTEST (HEAD_LEN + HEX_LEN + STREAM_LEN + 16)
@@ -27,35 +28,78 @@ _Static_assert(HEAD_LEN == RECORD_PREV_AT, "prev stands at byte 15");
 
 #ifdef __SSE2__
 
-/* 16 digits as 8 bytes in the lower halves of words.  *good loses the bits of
- * what is no lowercase digit. */
-static __m128i
-decode_16(const char *hex, __m128i *good)
-{
-	const __m128i text = _mm_loadu_si128((const __m128i *)hex);
-	const __m128i digit = _mm_sub_epi8(text, _mm_set1_epi8('0'));
-	const __m128i letter = _mm_sub_epi8(text, _mm_set1_epi8('a'));
-	const __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit);
-	const __m128i is_letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(5)), letter);
-	const __m128i value = _mm_add_epi8(_mm_and_si128(text, _mm_set1_epi8(15)),
-	    _mm_and_si128(is_letter, _mm_set1_epi8(9)));
+/* What every record goes through, so that it costs no calls. */
+#define HOT __attribute__((always_inline)) static inline
 
-	*good = _mm_and_si128(*good, _mm_or_si128(is_digit, is_letter));
-	return _mm_and_si128(_mm_or_si128(_mm_slli_epi16(value, 4), _mm_srli_epi16(value, 8)),
+HOT __m128i
+load_16(const char *at)
+{
+	return _mm_loadu_si128((const __m128i *)at);
+}
+
+/* 16 digits as their values; what is no lowercase digit is more than 15.  The
+ * digits are moved to the end of the range, so that what lies beyond wraps, and
+ * what lies before is less than the values after the second step. */
+HOT __m128i
+values_16(const char *hex)
+{
+	const __m128i text = load_16(hex);
+	const __m128i digit = _mm_sub_epi8(_mm_subs_epu8(_mm_add_epi8(text,
+	    _mm_set1_epi8((char)(0xff - '9'))), _mm_set1_epi8(6)), _mm_set1_epi8((char)0xf0));
+	const __m128i letter = _mm_adds_epu8(_mm_sub_epi8(text, _mm_set1_epi8('a')),
+	    _mm_set1_epi8(10));
+
+	return _mm_min_epu8(digit, letter);
+}
+
+/* 16 values as 8 bytes in the lower halves of words. */
+HOT __m128i
+join_16(__m128i v)
+{
+	return _mm_and_si128(_mm_or_si128(_mm_slli_epi16(v, 4), _mm_srli_epi16(v, 8)),
 	    _mm_set1_epi16(0xff));
 }
 
 /* False where one is no lowercase digit. */
-static bool
+HOT bool
 decode_prev(const char hex[HEX_LEN], uint8_t out[RECORD_HASH_LEN])
 {
-	__m128i good = _mm_set1_epi8(-1);
-	const __m128i a = decode_16(hex, &good), b = decode_16(hex + 16, &good);
-	const __m128i c = decode_16(hex + 32, &good), d = decode_16(hex + 48, &good);
+	const __m128i a = values_16(hex), b = values_16(hex + 16);
+	const __m128i c = values_16(hex + 32), d = values_16(hex + 48);
+	const __m128i most = _mm_max_epu8(_mm_max_epu8(a, b), _mm_max_epu8(c, d));
 
-	_mm_storeu_si128((__m128i *)out, _mm_packus_epi16(a, b));
-	_mm_storeu_si128((__m128i *)(out + 16), _mm_packus_epi16(c, d));
-	return _mm_movemask_epi8(good) == 0xffff;
+	_mm_storeu_si128((__m128i *)out, _mm_packus_epi16(join_16(a), join_16(b)));
+	_mm_storeu_si128((__m128i *)(out + 16), _mm_packus_epi16(join_16(c), join_16(d)));
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(most, _mm_set1_epi8(15)),
+	    _mm_set1_epi8(15))) == 0xffff;
+}
+
+HOT bool
+same_16(const char *a, const char *b)
+{
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(load_16(a), load_16(b))) == 0xffff;
+}
+
+/* Of 16 bytes or more: the last ones are compared with those before them. */
+HOT bool
+same(const char *a, const char *b, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i + 16 < len; i += 16)
+		if (!same_16(a + i, b + i))
+			return false;
+	return same_16(a + len - 16, b + len - 16);
+}
+
+/* Which of 16 bytes are letters. */
+HOT unsigned
+letters(const char *at)
+{
+	const __m128i letter = _mm_sub_epi8(load_16(at), _mm_set1_epi8('a'));
+	const __m128i is_one = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter);
+
+	return (unsigned)_mm_movemask_epi8(is_one);
 }
 
 #else
@@ -79,6 +123,22 @@ decode_prev(const char hex[HEX_LEN], uint8_t out[RECORD_HASH_LEN])
 	return bad == 0;
 }
 
+static bool
+same(const char *a, const char *b, size_t len)
+{
+	return memcmp(a, b, len) == 0;
+}
+
+static unsigned
+letters(const char *at)
+{
+	unsigned found = 0, i;
+
+	for (i = 0; i < 16; i++)
+		found |= (unsigned)(at[i] >= 'a' && at[i] <= 'z') << i;
+	return found;
+}
+
 #endif
 
 /* Which way a name of at least 8 readable bytes goes. */
@@ -94,91 +154,111 @@ _Static_assert(RECORD_MEMO_WAYS == 16, "four bits choose the way");
 
 /* ---- recognising ---- */
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+/*
+ * Each thing is taken to be as long as it was in the line before, and then
+ * compared.  So where the next one stands is known without waiting for the bytes
+ * of this one, and a line is read at the pace of its instructions.
+ */
 
-/* `","stream":"<name>","seq":` as it was before.  Bytes, or 0. */
-static size_t
-recall(const struct record_memo_part *part, const char *at, const char *end)
+static bool
+is_here(const struct record_memo_part *part, const char *at, const char *end)
 {
 	return part->len != 0 && (size_t)(end - at) > part->len &&
-	    memcmp(at, part->text, part->len) == 0 ? part->len : 0;
+	    same(at, part->text, part->len);
 }
 
-/* As record_parse reads it.  Bytes, or 0. */
-static size_t
-read_seq(const char *at, const char *end, uint64_t *seq)
+/* The part that stands here: the last one, or the one that is kept for this name.
+ * NULL: neither. */
+static const struct record_memo_part *
+recall(struct record_memo_ways *ways, const char *at, const char *end, const char *name)
 {
-	uint64_t value = 0;
-	size_t n = 0;
+	const struct record_memo_part *part = &ways->part[ways->last];
 
-	for (; at + n < end && is_digit(at[n]) && n < 17; n++)
-		value = value * 10 + (uint64_t)(at[n] - '0');
-	*seq = value;
-	return n > 0 && value <= RECORD_SEQ_MAX && (*at != '0' || n == 1) ? n : 0;
+	if (is_here(part, at, end))
+		return part;
+	ways->last = (uint8_t)way(name);
+	part = &ways->part[ways->last];
+	return is_here(part, at, end) ? part : NULL;
 }
 
-/* The number that 8 digits make, the first byte in memory the most significant;
- * -1 where one is none.  Pairs of neighbours are joined three times, all pairs at
- * once. */
-static int64_t
-eight_digits(uint64_t w)
-{
-	const uint64_t zeros = UINT64_C(0x3030303030303030);
+#define ZEROS UINT64_C(0x3030303030303030)
+#define HIGH_BITS UINT64_C(0x8080808080808080)
 
+/* 8 bytes, the first one in memory the lowest, as the values of digits; and a mark
+ * in those that are none.  What is carried on marks bytes behind one that is no
+ * digit, never before it. */
+static uint64_t
+eight_values(const char *at, uint64_t *marks)
+{
+	uint64_t w;
+
+	memcpy(&w, at, sizeof(w));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	w = __builtin_bswap64(w);
 #endif
-	w ^= zeros;	/* a digit gives its value, anything else more than 9 */
-	if (((w | (w + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080)) != 0)
-		return -1;
+	w ^= ZEROS;
+	*marks = (w | (w + UINT64_C(0x7676767676767676))) & HIGH_BITS;
+	return w;
+}
+
+/* The number that 8 values make, the lowest byte the most significant one.  Pairs
+ * of neighbours are joined three times, all pairs at once. */
+static uint64_t
+number_of(uint64_t w)
+{
 	w = (w * 10 + (w >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
 	w = (w * 100 + (w >> 16)) & UINT64_C(0x0000ffff0000ffff);
-	return (int64_t)((w * 10000 + (w >> 32)) & UINT64_C(0xffffffff));
+	return (w * 10000 + (w >> 32)) & UINT64_C(0xffffffff);
+}
+
+/* As record_parse reads it, where there are less than 8 digits, and 8 bytes.
+ * Bytes, or 0. */
+static size_t
+read_seq(struct record_memo *memo, const char *at, uint64_t *seq)
+{
+	uint64_t marks, w = eight_values(at, &marks), end = UINT64_C(0x80) << 8 * memo->digits;
+
+	if ((marks & (end | (end - 1))) != end)
+		memo->digits = marks == 0 ? 0 : (uint8_t)(__builtin_ctzll(marks) / 8);
+	if (memo->digits == 0 || (*at == '0' && memo->digits > 1))
+		return 0;
+	*seq = number_of(w << (64 - 8 * memo->digits));
+	return memo->digits;
+}
+
+/* The letters of a type, less than 16, of which there are bytes.  Bytes, or 0. */
+static size_t
+read_type(struct record_memo *memo, const char *at)
+{
+	const unsigned others = ~letters(at), end = 1u << memo->letters;
+
+	if ((others & (end | (end - 1))) != end)
+		memo->letters = (uint8_t)__builtin_ctz(others);
+	return memo->letters < TYPE_MOST ? memo->letters : 0;
 }
 
 /* `01.123456Z` of a minute that is known.  False where it is not in this form.
- * The digits are put together in a register: what is written to memory in pieces
- * cannot be read as a whole at once. */
+ * The seconds are put in the place of the point in a register: what is written to
+ * memory in pieces cannot be read as a whole at once. */
 static bool
 read_seconds(const char *at, int64_t *us)
 {
-	uint64_t digits;
-	uint16_t seconds;
+	uint64_t marks, point, w = eight_values(at + 1, &marks);
 
-	memcpy(&seconds, at, sizeof(seconds));
-	memcpy(&digits, at + 1, sizeof(digits));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	digits = (digits & UINT64_C(0x0000ffffffffffff)) | (uint64_t)seconds << 48;
-#else
-	digits = (digits & ~UINT64_C(0xffff)) | seconds;
-#endif
-	*us = eight_digits(digits);
-	return *us >= 0 && at[0] < '6' && at[2] == '.' && at[9] == 'Z';
-}
-
-/* The letters of a type.  Bytes, or 0. */
-static size_t
-read_type(const char *at, const char *end)
-{
-	size_t n = 0;
-
-	while (at + n < end && n <= RECORD_NAME_MAX && ((at[n] >= 'a' && at[n] <= 'z') ||
-	    (n > 0 && at[n] == '_')))
-		n++;
-	return n <= RECORD_NAME_MAX ? n : 0;
+	point = eight_values(at, &marks);
+	w = (w & ~UINT64_C(0xffff)) | (point & UINT64_C(0xffff));
+	*us = (int64_t)number_of(w);
+	return ((w | (w + UINT64_C(0x7676767676767676))) & HIGH_BITS) == 0 &&
+	    at[0] < '6' && at[2] == '.' && at[9] == 'Z';
 }
 
 /* From prev to the time. */
 static const char *
-recall_place(const struct record_memo *memo, const char *line, const char *end,
+recall_place(struct record_memo *memo, const char *line, const char *end,
     struct record_line *out, uint8_t prev[RECORD_HASH_LEN])
 {
 	const char *at = line + HEAD_LEN;
-	const struct record_memo_part *part = &memo->place[way(at + HEX_LEN + STREAM_LEN)];
+	const struct record_memo_part *part;
 	int64_t us;
 	size_t n;
 
@@ -186,15 +266,15 @@ recall_place(const struct record_memo *memo, const char *line, const char *end,
 		return NULL;
 	out->prev = (struct record_slice){ at, HEX_LEN };
 	at += HEX_LEN;
-	if ((n = recall(part, at, end)) == 0)
+	if ((part = recall(&memo->place, at, end, at + STREAM_LEN)) == NULL)
 		return NULL;
 	out->stream = (struct record_slice){ at + part->name_at, part->name_len };
-	at += n;
-	if ((n = read_seq(at, end, &out->seq)) == 0)
+	at += part->len;
+	if (end - at < 8 + RECORD_MEMO_MINUTE_LEN + SECONDS_LEN ||
+	    (n = read_seq(memo, at, &out->seq)) == 0)
 		return NULL;
 	at += n;
-	if (end - at < RECORD_MEMO_MINUTE_LEN + SECONDS_LEN || !memo->minute_known ||
-	    memcmp(at, memo->minute, RECORD_MEMO_MINUTE_LEN) != 0 ||
+	if (!memo->minute_known || !same(at, memo->minute, RECORD_MEMO_MINUTE_LEN) ||
 	    !read_seconds(at + RECORD_MEMO_MINUTE_LEN, &us))
 		return NULL;
 	at += RECORD_MEMO_MINUTE_LEN + SECONDS_LEN;
@@ -205,28 +285,26 @@ recall_place(const struct record_memo *memo, const char *line, const char *end,
 
 /* From the type to the end. */
 static bool
-recall_matter(const struct record_memo *memo, const char *at, const char *end,
+recall_matter(struct record_memo *memo, const char *at, const char *end,
     struct record_line *out)
 {
 	const struct record_memo_part *part;
 	size_t n;
 
-	if ((size_t)(end - at) < TYPE_LEN || memcmp(at, TYPE, TYPE_LEN) != 0)
+	if ((size_t)(end - at) < TYPE_LEN + TYPE_MOST + RUN_LEN + 8 ||
+	    memcmp(at, TYPE, TYPE_LEN) != 0)
 		return false;
 	at += TYPE_LEN;
-	if ((n = read_type(at, end)) == 0)
+	if ((n = read_type(memo, at)) == 0)
 		return false;
 	out->type = (struct record_slice){ at, n };
 	at += n;
-	if (end - at < (ptrdiff_t)(RUN_LEN + 8))
-		return false;
-	part = &memo->matter[way(at + RUN_LEN)];
-	if ((n = recall(part, at, end)) == 0)
+	if ((part = recall(&memo->matter, at, end, at + RUN_LEN)) == NULL)
 		return false;
 	out->run = (struct record_slice){ NULL, 0 };
 	if (part->name_len > 0)
 		out->run = (struct record_slice){ at + part->name_at, part->name_len };
-	at += n;
+	at += part->len;
 	out->policy = (struct record_slice){ at - BODY_LEN - RECORD_POLICY_LEN,
 	    RECORD_POLICY_LEN };
 	if (end - at < 3 || at[0] != '{' || end[-1] != '}' || end[-2] != '}')
@@ -257,9 +335,9 @@ remember(struct record_memo *memo, const struct record_line *r)
 	memcpy(memo->minute, minute, RECORD_MEMO_MINUTE_LEN);
 	memo->minute_us = r->time_us - r->time_us % 60000000;
 	memo->minute_known = true;
-	keep(&memo->place[way(r->stream.ptr)], place,
+	keep(&memo->place.part[way(r->stream.ptr)], place,
 	    r->stream.ptr + r->stream.len + sizeof("\",\"seq\":") - 1, r->stream);
-	keep(&memo->matter[way(matter + RUN_LEN)], matter, r->body.ptr, r->run);
+	keep(&memo->matter.part[way(matter + RUN_LEN)], matter, r->body.ptr, r->run);
 }
 
 _Static_assert(STREAM_LEN + RECORD_NAME_MAX + sizeof("\",\"seq\":") <=

@@ -17,12 +17,16 @@
 
 /* Zeroed before the first use; belongs to one thread. */
 struct record_memo {
-	struct record_memo_part {
-		uint8_t len;		/* 0: nothing yet */
-		uint8_t name_at, name_len;	/* the stream or run in it; 0: none */
-		char text[RECORD_MEMO_PART_MAX];
-	} place[RECORD_MEMO_WAYS],	/* `","stream":"<name>","seq":` */
-	    matter[RECORD_MEMO_WAYS];	/* `","run":"<name>","policy":"…","body":` */
+	struct record_memo_ways {
+		struct record_memo_part {
+			uint8_t len;		/* 0: nothing yet */
+			uint8_t name_at, name_len;	/* the stream or run in it; 0: none */
+			char text[RECORD_MEMO_PART_MAX];
+		} part[RECORD_MEMO_WAYS];
+		uint8_t last;		/* the one that was found last */
+	} place,			/* `","stream":"<name>","seq":` */
+	    matter;			/* `","run":"<name>","policy":"…","body":` */
+	uint8_t digits, letters;	/* of the last seq; of the last type */
 	char minute[RECORD_MEMO_MINUTE_LEN];
 	int64_t minute_us;		/* its beginning */
 	bool minute_known;
