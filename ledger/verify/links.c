@@ -11,7 +11,7 @@
 #define SETS_MIN 16
 #define LINE_USUAL 2048	/* bytes of records for each set */
 #define WAYS 8		/* a set is a line of the cache */
-#define AHEAD 8		/* records whose sets are fetched before they are needed */
+#define AHEAD 32		/* records whose sets are fetched before they are needed */
 #define HASH_WORDS (TREE_HASH_LEN / 8)
 
 __extension__ typedef unsigned __int128 u128;
@@ -173,7 +173,11 @@ code_of(enum kind kind)
 static void
 remember(struct links *links, uint64_t mark, enum kind kind)
 {
-	to_front(set_of(links, mark), WAYS - 1, mark ^ code_of(kind));
+	struct set *set = set_of(links, mark);
+	const struct set old = *set;
+
+	memcpy(set->way + 1, old.way, sizeof(old.way) - sizeof(old.way[0]));
+	set->way[0] = mark ^ code_of(kind);
 }
 
 /* The kind of the record with this mark, or OTHER. */
