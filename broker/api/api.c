@@ -353,7 +353,7 @@ api_start(const struct api_options *options, char *err, size_t err_len)
 		    API_LEDGER_PORTS);
 		goto fail;
 	}
-	api->watch = api_watch_new(api_run_orphaned, api_refusals_due, api);
+	api->watch = api_watch_new(api_run_orphaned, api_due, api);
 	if (api->watch == NULL) {
 		snprintf(err, err_len, "nothing to watch processes with: %s",
 		    strerror(errno));

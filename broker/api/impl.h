@@ -116,12 +116,17 @@ json_t *api_time(int64_t unix_s);	/* RFC 3339, UTC */
 
 /* --- refusal.c -------------------------------------------------------- */
 
-/* api_refuse, and a record of it where the caller showed no open run. */
+/* api_refuse, and a record of it: of the run that the caller showed, else within
+ * bounds. */
 void api_refuse_caller(struct api_call *call, unsigned status,
     const char *rule, const char *detail, const char *remedy);
 /* Record what was only counted: what is due, or all; true where more is. */
 bool api_refusals_tell(struct api *api, bool all);
-bool api_refusals_due(void *api);	/* for the watch */
+
+/* --- expiry.c ---------------------------------------------------------- */
+
+/* For the watch: tells what is due, closes what is over; true where more will be. */
+bool api_due(void *api);
 
 /* --- caller.c --------------------------------------------------------- */
 

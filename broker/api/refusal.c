@@ -1,5 +1,6 @@
-/* Refusals of callers that showed no open run are recorded, within the data
- * plane's bounds (plane/flood.h): one by one, then by number. */
+/* Refusals of callers: a run's are records of their own; those of callers that
+ * showed no open run are recorded within the data plane's bounds (plane/flood.h):
+ * one by one, then by number. */
 #include "api/impl.h"
 
 #include <stdlib.h>
@@ -17,11 +18,11 @@ clock_now(clockid_t clock, int64_t per_s)
 }
 
 static void
-append(struct api *api, const char *body, size_t len)
+append(struct api *api, const char *run, const char *body, size_t len)
 {
 	struct api_lane *lane = api_lane_take(api);
 	struct rules *rules = gate_rules(api->options.gate);
-	struct ledger_record record = { .type = "refusal",
+	struct ledger_record record = { .type = "refusal", .run = run,
 	    .policy = rules_digest(rules), .body = body, .body_len = len };
 	struct ledger_receipt receipt;
 
@@ -36,19 +37,20 @@ api_refuse_caller(struct api_call *call, unsigned status, const char *rule,
     const char *detail, const char *remedy)
 {
 	struct gate_request request = { .kind = GATE_HTTP, .route = "api",
-	    .peer = call->peer, .body_len = 0 };
+	    .run = call->run, .peer = call->peer, .body_len = 0 };
 	struct gate_verdict *verdict = calloc(1, sizeof(*verdict));
 	struct api *api = call->api;
 
-	if (verdict != NULL && call->run == NULL) {
+	if (verdict != NULL) {
 		gate_refuse(api->options.gate, &request, status, rule, detail,
 		    remedy, verdict);
-		if (!flood_admits(&api->flood, call->peer.uid, verdict,
-		    clock_now(CLOCK_MONOTONIC, 1000),
+		if (call->run == NULL && !flood_admits(&api->flood,
+		    call->peer.uid, verdict, clock_now(CLOCK_MONOTONIC, 1000),
 		    clock_now(CLOCK_REALTIME, 1000000)))
 			api_watch_later(api->watch);
 		else if (verdict->record_len > 0)
-			append(api, verdict->record, verdict->record_len);
+			append(api, call->run != NULL ? run_id(call->run) : NULL,
+			    verdict->record, verdict->record_len);
 		gate_verdict_release(verdict);
 	}
 	free(verdict);
@@ -66,14 +68,8 @@ api_refusals_tell(struct api *api, bool all)
 	    clock_now(CLOCK_MONOTONIC, 1000), all, &counted)) {
 		n = gate_counted_record(&counted, body, GATE_RECORD_MAX);
 		if (n > 0)
-			append(api, body, (size_t)n);
+			append(api, NULL, body, (size_t)n);
 	}
 	free(body);
 	return flood_pending(&api->flood);
-}
-
-bool
-api_refusals_due(void *arg)
-{
-	return api_refusals_tell(arg, false);
 }

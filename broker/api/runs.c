@@ -285,6 +285,8 @@ api_run_open(struct api_call *call)
 		api_refuse_problem(call, &why);
 		return;
 	}
+	if (gate_run_left_ms(run) != INT64_MAX)
+		api_watch_later(call->api->watch);
 	if (publish(call, run, &options) && tie(call, run))
 		api_answer(call, 201, opened(call, run, token));
 	sodium_memzero(token, sizeof(token));

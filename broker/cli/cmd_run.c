@@ -32,7 +32,7 @@ const struct opt cmd_run_opts[] = {
 	{ "budget-cost", 0, "N", false, "at most N units of the policy's cost" },
 	{ "budget-time", 0, "SECONDS", false, "no request after that time" },
 	{ "scope", 0, "SCOPE", true, "what it may do at most: BINDING, BINDING:METHOD, tool:NAME, a kind of action, or *" },
-	{ "ttl", 0, "SECONDS", false, "nothing is allowed after that time, nor to runs below it" },
+	{ "ttl", 0, "SECONDS", false, "nothing is allowed after that time; the run and those below it are closed" },
 	{ "within", 0, NULL, false, "open it below the run that this command is in, with no more than that one has" },
 	{ "agent", 0, "NAME", false, "what the agent is called in policy and ledger; default: the command" },
 	{ "principal", 0, "NAME", false, "on whose behalf; default: your user name (the ledger keeps a keyed digest)" },

@@ -153,6 +153,9 @@ struct gate_run_info {
 	char scopes[DELEGATION_SCOPES_MAX][DELEGATION_SCOPE_MAX + 1];
 	int64_t expires_s;		/* Unix; -1: with the run above */
 };
+/* Milliseconds until its end, or that of a run above it; below 0 beyond, INT64_MAX:
+ * it ends with a process or by being closed. */
+int64_t gate_run_left_ms(const struct run *run);
 /* Is run below above, however deep? */
 bool run_below_p(const struct run *run, const struct run *above);
 void run_info(struct run *run, struct gate_run_info *out);

@@ -410,6 +410,12 @@ run_info(struct run *run, struct gate_run_info *out)
 	    out->n_scopes * sizeof(out->scopes[0]));
 }
 
+int64_t
+gate_run_left_ms(const struct run *run)
+{
+	return delegation_left_ms(run);
+}
+
 void
 gate_run_each(struct gate *gate, void (*each)(void *arg, struct run *run),
     void *arg)

@@ -66,7 +66,7 @@ complete -c countersign -n '__countersign_at " run"' -l budget-bytes -r -d 'at m
 complete -c countersign -n '__countersign_at " run"' -l budget-cost -r -d 'at most N units of the policy\'s cost'
 complete -c countersign -n '__countersign_at " run"' -l budget-time -r -d 'no request after that time'
 complete -c countersign -n '__countersign_at " run"' -l scope -r -d 'what it may do at most: BINDING, BINDING:METHOD, tool:NAME, a kind of action, or *'
-complete -c countersign -n '__countersign_at " run"' -l ttl -r -d 'nothing is allowed after that time, nor to runs below it'
+complete -c countersign -n '__countersign_at " run"' -l ttl -r -d 'nothing is allowed after that time; the run and those below it are closed'
 complete -c countersign -n '__countersign_at " run"' -l within -d 'open it below the run that this command is in, with no more than that one has'
 complete -c countersign -n '__countersign_at " run"' -l agent -r -d 'what the agent is called in policy and ledger; default: the command'
 complete -c countersign -n '__countersign_at " run"' -l principal -r -d 'on whose behalf; default: your user name (the ledger keeps a keyed digest)'

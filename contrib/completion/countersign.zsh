@@ -113,7 +113,7 @@ case "$at" in
 		'--budget-cost:at most N units of the policy'\''s cost'
 		'--budget-time:no request after that time'
 		'--scope:what it may do at most\: BINDING, BINDING\:METHOD, tool\:NAME, a kind of action, or *'
-		'--ttl:nothing is allowed after that time, nor to runs below it'
+		'--ttl:nothing is allowed after that time; the run and those below it are closed'
 		'--within:open it below the run that this command is in, with no more than that one has'
 		'--agent:what the agent is called in policy and ledger; default\: the command'
 		'--principal:on whose behalf; default\: your user name (the ledger keeps a keyed digest)'

@@ -51,7 +51,7 @@ begin(void)
 	lane.thread = gate_thread_new(api.options.gate);
 	lane.port = &fake_port;
 	run = gate_run_open(api.options.gate, &fake_port, &of_run, token, &why);
-	api.watch = api_watch_new(leave_open, api_refusals_due, &api);
+	api.watch = api_watch_new(leave_open, api_due, &api);
 	if (lane.thread == NULL || run == NULL || api.watch == NULL)
 		abort();
 }

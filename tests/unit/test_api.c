@@ -249,6 +249,8 @@ test_run(void **state)
 	problem(call(TCP, "GET", path, NULL, NULL), 401, "run/required");
 	problem(call(TCP, "GET", "/v1/runs", run.token, NULL), 403,
 	    "api/operator-only");
+	assert_non_null(strstr(fake_last("refusal"), "\"rule\":\"api/operator-only\""));
+	assert_non_null(strstr(fake_last("refusal"), "\"parent\":"));	/* it is the run's */
 	problem(call(TCP, "GET", "/v1/runs/run_x", run.token, NULL), 404,
 	    "run/none");
 
