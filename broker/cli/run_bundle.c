@@ -211,7 +211,8 @@ run_bundle_last(char *path, size_t cap, char *why, size_t why_cap)
 	if (access(path, F_OK) == 0 || take_from_ledger(id) == 0)
 		return CLI_OK;
 	snprintf(why, why_cap, "%s, the last run, has no evidence here: it is "
-	    "still open, or its end was not recorded; an older run is verified "
-	    "by naming its directory below %s/runs", id, cli_home());
+	    "still open, or its daemon ended before it: `countersign start` lets "
+	    "its evidence be taken; an older run is verified by naming its "
+	    "directory below %s/runs", id, cli_home());
 	return CLI_UNSURE;
 }

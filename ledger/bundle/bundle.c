@@ -320,7 +320,7 @@ bundle_write(const struct bundle_options *options, char *err, size_t err_len)
 	b->err = err;
 	b->err_len = err_len;
 	b->dirfd = b->load.dirfd = -1;
-	b->teardown = b->until = UINT64_MAX;
+	b->end = b->until = UINT64_MAX;
 	result = write_all(b);
 	clean_up(b);
 	free(b);

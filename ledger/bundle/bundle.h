@@ -6,7 +6,7 @@
  *   ledger/records.jsonl     all records from there to the checkpoint's size
  *   ledger/leaves            their leaf hashes, 32 bytes each: with them a
  *                            changed record is named exactly
- *   ledger/checkpoint        the first signed one behind the run's teardown
+ *   ledger/checkpoint        the first signed one behind the run's end
  *   ledger/anchors/          what witnesses and time stamp authorities said of
  *                            the nearest tree that holds this one, with a proof
  *   keys/log.vkey            for convenience: a verifier pins its own copy
@@ -47,8 +47,8 @@ struct bundle_options {
 /*
  * Written beside out, synced, then put in place whole.  What it costs follows
  * from what was recorded since the run was opened; memory is constant.  0, or
- * -1 with a message and nothing left behind: no such run, not torn down or
- * sealed yet, records that do not give the signed root, no space.
+ * -1 with a message and nothing left behind: no such run, not ended or sealed
+ * yet, records that do not give the signed root, no space.
  */
 int bundle_write(const struct bundle_options *options, char *err,
     size_t err_len);

@@ -21,7 +21,8 @@ struct bundle {
 	int dirfd;		/* of temp, or -1 */
 	FILE *records, *leaves;
 	struct tree_frontier before, tree;
-	uint64_t teardown;	/* index, UINT64_MAX: not met yet */
+	char stream[RECORD_NAME_MAX + 1];	/* that the run was opened in */
+	uint64_t end;		/* index of its last record, UINT64_MAX: not met yet */
 	uint64_t until;		/* size to stop at, once that is known */
 	struct seal seal;	/* the checkpoint taken */
 	struct packs_named named;	/* by the records taken */
@@ -47,7 +48,9 @@ int bundle_copy_tree(struct bundle *b, const char *from, const char *under);
 
 /*
  * The run's records and those between, from its opening to the checkpoint
- * behind its teardown, into the bundle's files; and the tree before them.
+ * behind its end, into the bundle's files; and the tree before them.  Its end
+ * is its teardown, or the record that opens its stream again: who wrote it has
+ * ended without tearing it down, and nothing more comes.
  */
 int bundle_take(struct bundle *b);
 

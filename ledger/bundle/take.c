@@ -125,7 +125,7 @@ choose_seal(struct bundle *b, uint64_t size)
 		b->until = b->seal.at.size;
 		return 0;
 	}
-	return bundle_fail(b, "run %s: no signed checkpoint covers its teardown yet",
+	return bundle_fail(b, "run %s: no signed checkpoint covers its end yet",
 	    b->options->run);
 }
 
@@ -136,9 +136,21 @@ begin(struct bundle *b, const struct walk_line *line, uint64_t index)
 		return bundle_fail(b, "run %s: its first record, at index %" PRIu64
 		    ", is no opening", b->options->run, index);
 	b->before = b->tree;
+	snprintf(b->stream, sizeof(b->stream), "%.*s", (int)line->record.stream.len,
+	    line->record.stream.ptr);
 	b->records = bundle_create(b, "ledger/records.jsonl");
 	b->leaves = b->records != NULL ? bundle_create(b, "ledger/leaves") : NULL;
 	return b->leaves != NULL ? 0 : -1;
+}
+
+/* Whether nothing of the run comes behind that record. */
+static bool
+ends(const struct bundle *b, const struct walk_line *line, bool ours)
+{
+	if (ours)
+		return is(line->record.type, "teardown");
+	return line->rule == NULL && is(line->record.type, "open") &&
+	    is(line->record.stream, b->stream);
 }
 
 static int
@@ -155,8 +167,8 @@ take_line(struct bundle *b, const struct walk_line *line, uint64_t index)
 	fwrite(line->text, 1, line->len, b->records);
 	putc('\n', b->records);
 	fwrite(line->leaf, 1, TREE_HASH_LEN, b->leaves);
-	if (ours && is(line->record.type, "teardown")) {
-		b->teardown = index;
+	if (b->end == UINT64_MAX && ends(b, line, ours)) {
+		b->end = index;
 		if (choose_seal(b, index + 1) != 0)
 			return -1;
 	}
@@ -199,8 +211,9 @@ take_from(struct bundle *b, unsigned segment)
 		return b->err[0] != '\0' ? -1 : bundle_fail(b, "the ledger is too large");
 	if (b->records == NULL)
 		return bundle_fail(b, "the ledger has no run %s", b->options->run);
-	if (b->teardown == UINT64_MAX)
-		return bundle_fail(b, "run %s is not torn down yet", b->options->run);
+	if (b->end == UINT64_MAX)
+		return bundle_fail(b, "run %s has not ended: it is open, or its daemon "
+		    "ended before it and was not started again", b->options->run);
 	if (b->tree.size != b->until)
 		return bundle_fail(b, "the ledger ends before its checkpoint of size %"
 		    PRIu64, b->until);
@@ -228,7 +241,7 @@ forget(struct bundle *b)
 	unlinkat(b->dirfd, "ledger/records.jsonl", 0);
 	unlinkat(b->dirfd, "ledger/leaves", 0);
 	memset(&b->named, 0, sizeof(b->named));
-	b->teardown = b->until = UINT64_MAX;
+	b->end = b->until = UINT64_MAX;
 	tree_frontier_init(&b->tree);
 }
 

@@ -866,7 +866,7 @@ bundle_refusals(void **state)
 	maker_save(&m, dir, 0);
 	options.ledger = dir;
 	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
-	assert_non_null(strstr(err, "not torn down"));
+	assert_non_null(strstr(err, "has not ended"));
 	maker_add(&m, "broker", "teardown", "run_x", "{}");
 	maker_save(&m, dir, 0);
 	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
@@ -882,6 +882,43 @@ bundle_refusals(void **state)
 	/* and nothing is left behind */
 	options.ledger = "/nonexistent";
 	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+}
+
+/* A broker that was killed and started again never tears its runs down. */
+static void
+bundle_of_a_run_without_end(void **state)
+{
+	struct bundle_options options = { .run = "run_x" };
+	char out[96], dir[96];
+	struct maker m;
+
+	snprintf(out, sizeof(out), "%s/killed", base);
+	snprintf(dir, sizeof(dir), "%s/killed-ledger", base);
+	options.ledger = dir;
+	options.out = out;
+	maker_init(&m);
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_add(&m, "broker", "run", "run_x", "{}");
+	maker_add(&m, "broker", "use", "run_x", "{}");
+	/* another stream's opening says nothing of this one */
+	maker_add(&m, "hook", "open", NULL, "{}");
+	maker_seal(&m);
+	maker_save(&m, dir, 0);
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "has not ended"));
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_save(&m, dir, 0);
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "no signed checkpoint"));
+	maker_seal(&m);
+	maker_add(&m, "broker", "run", "run_y", "{}");
+	maker_seal(&m);
+	maker_save(&m, dir, 0);
+	assert_int_equal(bundle_write(&options, err, sizeof(err)), 0);
+	maker_free(&m);
+	assert_int_equal(verify(out), VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("no_teardown") && finds("no_close"));
+	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
 }
 
 int
@@ -904,6 +941,7 @@ main(void)
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(bundle_deterministic),
 		cmocka_unit_test(bundle_refusals),
+		cmocka_unit_test(bundle_of_a_run_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
