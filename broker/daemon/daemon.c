@@ -372,6 +372,7 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	}
 	ports->proxy_port = options.proxy_port;
 	ports->api_port = options.api_port;
+	plane_name_api(daemon->plane, options.api_port);
 	return 0;
 }
 

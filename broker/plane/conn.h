@@ -161,6 +161,15 @@ bool route_authenticate(struct conn *conn);
 /* By X-Countersign-Run or the token in the slot; NULL for nobody. */
 struct run *route_run_of_reverse(struct exchange *exchange);
 
+/* --- own.c ------------------------------------------------------------- */
+
+/* Of an absolute form with our own address: makes an origin form of it. */
+bool own_absolute(struct exchange *exchange);
+/* Whether the target of a CONNECT is our own address. */
+bool own_connect(const struct exchange *exchange);
+/* True where the target is the API's, which then is refused. */
+bool own_api_refused(struct conn *conn);
+
 /* Is there a binding for the target's scheme, host and port? */
 bool route_bound(struct exchange *exchange);
 /* A binding for what a tunnel there would carry: TLS, else plain HTTP.  Sets
@@ -214,6 +223,7 @@ enum step tunnel_run(struct conn *conn);		/* CONN_TUNNEL */
 void tunnel_begin(struct conn *conn);			/* 101 is in conn->out */
 
 void front_begin(struct conn *conn);			/* after request_begin found a bound CONNECT */
+void front_self(struct conn *conn);			/* after it found one to our own port */
 enum step front_handshake(struct conn *conn);		/* CONN_TLS */
 /* It will not come to an end: record why. */
 void front_refused(struct conn *conn, const char *rule, const char *reason);

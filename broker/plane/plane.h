@@ -24,6 +24,9 @@ struct plane_options {
 struct plane *plane_start(const struct plane_options *options, char *err,
     size_t err_len);
 uint16_t plane_port(const struct plane *plane);
+/* The API's port, once it is known: a request for it that comes through the
+ * proxy is told the way. */
+void plane_name_api(struct plane *plane, uint16_t port);
 
 /* Refuse new work, give what runs up to grace_ms, cut the rest, join. */
 void plane_stop(struct plane *plane, unsigned grace_ms);

@@ -245,9 +245,11 @@ begin_proxy(struct conn *conn)
 	exchange->route = connect ? ROUTE_CONNECT : ROUTE_ABSOLUTE;
 	route_identify(exchange);	/* a refused spelling is that run's too */
 	if (!(connect ? route_connect(conn) : route_absolute(conn)) ||
-	    !route_authenticate(conn))
+	    !route_authenticate(conn) || own_api_refused(conn))
 		return;
-	if (connect && route_front(exchange))
+	if (connect && own_connect(exchange))
+		front_self(conn);
+	else if (connect && route_front(exchange))
 		front_begin(conn);
 	else
 		decide(conn);
@@ -304,7 +306,7 @@ request_begin(struct conn *conn, struct exchange *exchange, size_t head_len)
 	if (conn->front != NULL)
 		begin_inner(conn);
 	else if (head->target_form == HEAD_AUTHORITY ||
-	    head->target_form == HEAD_ABSOLUTE)
+	    (head->target_form == HEAD_ABSOLUTE && !own_absolute(exchange)))
 		begin_proxy(conn);
 	else
 		begin_reverse(conn);

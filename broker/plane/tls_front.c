@@ -55,35 +55,66 @@ front_new(struct exchange *exchange)
  * connection.  A client that sent more before the 200 broke the protocol, and
  * its bytes would have to be handed to TLS from the side: refused.
  */
-void
-front_begin(struct conn *conn)
+static bool
+refused_early(struct conn *conn)
+{
+	if (conn->in.len == 0)
+		return false;
+	conn->close = true;
+	respond_refuse(conn, 400, "http/early-bytes",
+	    "bytes came after CONNECT before it was answered",
+	    "wait for the answer to CONNECT");
+	return true;
+}
+
+static bool
+establish(struct conn *conn)
 {
 	static const char established[] =
 	    "HTTP/1.1 200 Connection established\r\n\r\n";
-	struct exchange *exchange = conn->exchange;
+	const ssize_t n = sizeof(established) - 1;
+
+	return stream_write(&conn->stream, established, (size_t)n) == n;
+}
+
+static void
+go_on_inside(struct conn *conn, enum conn_state state)
+{
+	exchange_end(conn->exchange);
+	conn->served = false;
+	conn->state = state;
+	worker_limit(conn->worker, &conn->timer, TIME_HEAD);
+}
+
+/* To our own port: what comes next comes as it would have without CONNECT. */
+void
+front_self(struct conn *conn)
+{
+	if (refused_early(conn))
+		return;
+	if (establish(conn))
+		go_on_inside(conn, CONN_HEAD);
+	else
+		conn_close(conn);
+}
+
+void
+front_begin(struct conn *conn)
+{
 	struct front *front = NULL;
 
-	if (conn->in.len > 0) {
-		conn->close = true;
-		respond_refuse(conn, 400, "http/early-bytes",
-		    "bytes came after CONNECT before it was answered",
-		    "wait for the answer to CONNECT");
+	if (refused_early(conn))
 		return;
-	}
-	front = front_new(exchange);
-	if (front == NULL || stream_write(&conn->stream, established,
-	    sizeof(established) - 1) != (ssize_t)sizeof(established) - 1 ||
+	front = front_new(conn->exchange);
+	if (front == NULL || !establish(conn) ||
 	    (front->https && prepare_tls(conn, front) != 0)) {
 		front_free(front);
 		conn_close(conn);
 		return;
 	}
 	conn->front = front;
-	exchange_end(exchange);
-	conn->served = false;
 	worker_count(conn->worker, COUNT_INTERCEPTED, 1);
-	conn->state = front->https ? CONN_TLS : CONN_HEAD;
-	worker_limit(conn->worker, &conn->timer, TIME_HEAD);
+	go_on_inside(conn, front->https ? CONN_TLS : CONN_HEAD);
 }
 
 void

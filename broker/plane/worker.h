@@ -70,6 +70,7 @@ struct plane {
 	struct flood flood;
 	atomic_uint open;		/* connections of all workers */
 	atomic_bool stopping;
+	atomic_uint api_port;		/* 0: not known yet */
 };
 
 /* A record to be handed to the recorder, in order. */
