@@ -7,6 +7,7 @@
 #include "ledger/evidence.h"
 #include "ledger/export/export.h"
 #include "ledger/export/val.h"
+#include "ledger/coverage/recorded.h"
 #include "ledger/export/vlc1.h"
 #include "ledger/note.h"
 
@@ -376,6 +377,30 @@ add_val(void *context, const struct export_item *item)
 	return val_add(context, item);
 }
 
+/* What the adapters see stands before the first event, and so is read first. */
+static int
+find_published(struct job *j, struct vlc1 *journal)
+{
+	struct reader *reader = NULL;
+	struct reader_line line;
+	struct facts facts;
+	int n = -1;
+
+	if (ledger_args_open(j->opts, &reader) != 0)
+		return -1;
+	for (uint64_t i = 0; i < RECORDED_LOOKED_AT &&
+	    (n = reader_next(reader, &line, j->err, sizeof(j->err))) == 1; i++) {
+		if (line.rule != NULL || line.record.type.len != 8 ||
+		    memcmp(line.record.type.ptr, "coverage", 8) != 0)
+			continue;
+		facts_read(&facts, &line.record);
+		vlc1_published(journal, &facts, line.index);
+		facts_free(&facts);
+	}
+	reader_close(reader);
+	return n < 0 ? -1 : 0;
+}
+
 /* The journal is of one stream: its filter is the journal's business. */
 static int
 export_vlc1(struct job *j, struct reader *reader)
@@ -385,6 +410,8 @@ export_vlc1(struct job *j, struct reader *reader)
 
 	filter_init(&j->filter);
 	vlc1_begin(&journal, stream, stdout);
+	if (find_published(j, &journal) != 0)
+		return -1;
 	if (each_item(j, reader, add_vlc1, &journal) != 0)
 		return -1;
 	if (vlc1_end(&journal) == 0)

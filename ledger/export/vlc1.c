@@ -1,4 +1,5 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include <inttypes.h>
 #include <string.h>
 
 #include <openssl/sha.h>
@@ -130,19 +131,42 @@ put_start(struct vlc1 *j, const struct facts *f)
 	return line_end(j, &l, true);
 }
 
+/* "records 3, 4" of the manifests in force. */
+static void
+basis(const struct vlc1_sights *s, char *buf, size_t cap)
+{
+	size_t len = (size_t)snprintf(buf, cap, "what the adapters say of themselves, in record%s",
+	    s->n == 1 ? "" : "s");
+
+	for (unsigned i = 0; i < s->n && len < cap; i++)
+		len += (size_t)snprintf(buf + len, cap - len, "%s %" PRIu64, i > 0 ? "," : "",
+		    s->one[i].index);
+	if (s->n == 0)
+		snprintf(buf, cap, "no adapter says what it sees");
+}
+
 static int
 put_coverage(struct vlc1 *j)
 {
+	char list[VLC1_LISTS][VLC1_LIST_MAX], why[VLC1_SIGHTS_MAX * 24 + 64];
 	struct line l;
 
+	for (int i = 0; i < VLC1_LISTS; i++)
+		vlc1_sights_list(&j->sights, i, list[i]);
+	basis(&j->sights, why, sizeof(why));
 	line_begin(&l);
-	text(&l, "attached", "route/reverse,route/absolute,route/connect,route/api");
-	text(&l, "basis", "these are all doors that the broker opens: each record of a request "
-	    "names the one it came by (broker/gate/RECORDS.md, route)");
+	text(&l, "attached", list[VLC1_SEES]);
+	text(&l, "basis", why);
 	text(&l, "class", "COVERAGE");
-	text(&l, "excluded_by_design", "traffic-past-the-broker,bodies-within-blind-tunnels");
-	text(&l, "unattached_here", "");
+	text(&l, "excluded_by_design", list[VLC1_CANNOT_SEE]);
+	text(&l, "unattached_here", list[VLC1_LEAVES_OUT]);
 	return line_end(j, &l, false);
+}
+
+void
+vlc1_published(struct vlc1 *j, const struct facts *f, uint64_t index)
+{
+	(void)vlc1_sights_take(&j->sights, f->body, index, true);
 }
 
 static uint64_t
@@ -235,6 +259,9 @@ vlc1_add(struct vlc1 *j, const struct export_item *item)
 			return -1;
 	}
 	j->next_seq = f->seq + 1;
+	if (strcmp(f->type, "coverage") == 0 && vlc1_sights_take(&j->sights, f->body, item->index,
+	    false) && put_coverage(j) != 0)
+		return -1;
 	if (strcmp(f->type, "drop") == 0)
 		return put_drop(j, item);
 	if (strcmp(f->type, "policy") == 0)

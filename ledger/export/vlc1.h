@@ -3,7 +3,8 @@
  * that know nothing of this format; vlc1-adapter.json declares it.
  *
  *   EPOCH_START   the policy's digest in force roots the chain; first_seq
- *   COVERAGE      what the broker sees, before the first event
+ *   COVERAGE      what the adapters published, before the first event, and where it
+ *                 changes before the record that says so
  *   <type>        each record: seq, time, run, policy_digest, leaf hash, index
  *   DROP          of a `drop` record: lost, from_seq, to_seq
  *   POLICY        of a `policy` record: before, after
@@ -22,6 +23,7 @@
 #include <stdio.h>
 
 #include "ledger/export/export.h"
+#include "ledger/export/vlc1_sights.h"
 
 struct vlc1 {
 	FILE *out;
@@ -29,11 +31,15 @@ struct vlc1 {
 	uint8_t head[TREE_HASH_LEN];
 	uint64_t first_seq, next_seq;
 	uint64_t lost, others;	/* declared lost; records that are no events */
+	struct vlc1_sights sights;
 	bool begun, failed;
 };
 
 /* stream: whose records are taken; others are passed over. */
 void vlc1_begin(struct vlc1 *journal, const char *stream, FILE *out);
+/* What an adapter published first in the ledger, for the first COVERAGE: before the
+ * first vlc1_add, of each `coverage` record in their order. */
+void vlc1_published(struct vlc1 *journal, const struct facts *facts, uint64_t index);
 /* 0, or -1 where it cannot be written. */
 int vlc1_add(struct vlc1 *journal, const struct export_item *item);
 int vlc1_end(struct vlc1 *journal);
