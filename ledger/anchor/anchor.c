@@ -391,7 +391,7 @@ say_short(struct asking *asking)
 	append(answer->text, ": whoever holds the log key could have signed "
 	    "another history");
 	if (asking->question->bundle && faccessat(asking->question->dirfd,
-	    ANCHORS_DIR, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+	    "ledger/" ANCHORS_DIR, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		append(answer->text, " (no anchors are in it: `countersign "
 		    "bundle` takes along what the ledger has by now)");
 }

@@ -347,6 +347,10 @@ read_policy(struct reader *reader, json_t *root)
 	if (observed > trust->observers)
 		return refuse(reader, "observed", "no more than there are "
 		    "observers");
+	for (unsigned i = 0; i < trust->witnesses; i++)
+		if (is_a_logs(trust, &trust->witness[i]))
+			return refuse(reader, "witnesses", "others than the log: its "
+			    "own key vouches for nothing");
 	for (unsigned i = 0; i < trust->observers; i++)
 		if (is_a_logs(trust, &trust->observer[i]))
 			return refuse(reader, "observers", "others than the log: its "
