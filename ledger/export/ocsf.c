@@ -45,24 +45,32 @@ static const char *const severities[] = { "Unknown", "Informational", "Low", "Me
 
 /* ---- which class, which activity ---- */
 
-static void
-http_activity(struct kind *k, const char *verb)
+/* The schema's list of methods is closed; NULL where it has not this one. */
+struct method { const char *verb; int id; const char *name; };
+
+static const struct method *
+method_of(const char *verb)
 {
-	static const struct { const char *verb; int id; const char *name; } verbs[] = {
+	static const struct method methods[] = {
 		{ "CONNECT", 1, "Connect" }, { "DELETE", 2, "Delete" }, { "GET", 3, "Get" },
 		{ "HEAD", 4, "Head" }, { "OPTIONS", 5, "Options" }, { "POST", 6, "Post" },
 		{ "PUT", 7, "Put" }, { "TRACE", 8, "Trace" }, { "PATCH", 9, "Patch" },
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(verbs[i].verb, verb) == 0) {
-			k->activity = verbs[i].id;
-			k->activity_name = verbs[i].name;
-			return;
-		}
-	k->activity = OTHER;
-	k->activity_name = "Other";
+	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (strcmp(methods[i].verb, verb) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+static void
+http_activity(struct kind *k, const char *verb)
+{
+	const struct method *method = method_of(verb);
+
+	k->activity = method != NULL ? method->id : OTHER;
+	k->activity_name = method != NULL ? method->name : verb;
 }
 
 static struct kind
@@ -265,7 +273,8 @@ put_http(struct json_out *o, const struct facts *f, const struct ocsf_options *o
 		return;
 	}
 	json_out_object(o, "http_request");
-	json_out_str(o, "http_method", f->verb);
+	if (method_of(f->verb) != NULL)
+		json_out_str(o, "http_method", f->verb);
 	put_url(o, f);
 	json_out_object_end(o);
 	put_endpoint(o, "dst_endpoint", f);

@@ -50,7 +50,7 @@ pick(bool bad, const char *const *good, size_t n, size_t i)
 static void
 put_input(struct json_out *o, size_t i, bool bad, bool secret)
 {
-	static const char *const verbs[] = { "GET", "GET", "POST", "GET", "PUT" };
+	static const char *const verbs[] = { "GET", "GET", "POST", "GET", "PROPFIND" };
 
 	json_out_object(o, "input");
 	json_out_object(o, "action");
