@@ -187,7 +187,10 @@ report_text(const struct report *report, bool colour, FILE *out)
 		fprintf(out, " of run %s", r->run);
 	fputs(", origin ", out);
 	put_safe(r->origin, out);
-	fprintf(out, ", records %" PRIu64 " to %" PRIu64 ", signed up to %" PRIu64
-	    " (%.2f s)\n", r->first, r->size, r->sealed, report->seconds);
+	if (r->size > r->first)
+		fprintf(out, ", records %" PRIu64 " to %" PRIu64, r->first, r->size - 1);
+	else
+		fputs(", no records", out);
+	fprintf(out, ", %" PRIu64 " signed (%.2f s)\n", r->sealed, report->seconds);
 	return ferror(out) ? -1 : 0;
 }
