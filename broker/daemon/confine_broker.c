@@ -15,7 +15,8 @@
 struct rooms {
 	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], packs[PATH_MAX];
 	char ledger[PATH_MAX];		/* "": the recorder's alone */
-	char token[PATH_MAX], bundle[PATH_MAX];	/* folders to look into again */
+	/* folders to look into again: files in them are replaced */
+	char token[PATH_MAX], opa_token[PATH_MAX], bundle[PATH_MAX];
 };
 
 static int
@@ -52,7 +53,8 @@ add_all(struct confined *confined, const struct conf *conf,
 	confined_add(confined, conf->upstream_ca_file, CONFINE_READ);
 	confined_add(confined, conf->kv.ca_file, CONFINE_READ);
 	confined_add(confined, conf->policy.ca_file, CONFINE_READ);
-	confined_add(confined, conf->policy.token_file, CONFINE_READ);
+	confined_add_folder(confined, conf->policy.token_file, rooms->opa_token,
+	    sizeof(rooms->opa_token));
 	confined_add(confined, conf->policy.bundle.ca_file, CONFINE_READ);
 	confined_add_folder(confined, conf->policy.bundle.from, rooms->bundle,
 	    sizeof(rooms->bundle));

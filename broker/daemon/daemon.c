@@ -48,6 +48,7 @@ struct daemon {
 	struct ca *ca;
 	struct discover *discover;	/* NULL: no newer packs are looked for */
 	struct opa *opa;		/* NULL: the evaluator decides */
+	struct engine_token engine_token;
 	struct gate *gate;
 	struct plane *plane;
 	struct api *api;
@@ -274,6 +275,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	    pack_digest(daemon, pack, err, err_len) != 0 ||
 	    start_anchorer(daemon, err, err_len) != 0)
 		return -1;
+	engine_look(&daemon->conf->policy, NULL, &daemon->engine_token);
 	daemon->keys = keys_open(&from, !options->conf->allow_unlocked_memory,
 	    err, err_len);
 	if (daemon->keys == NULL || write_bundle(err, err_len) != 0 ||
@@ -475,6 +477,8 @@ daemon_wait(struct daemon *daemon)
 			return;
 		}
 		look_at_ledger(daemon);
+		engine_look(&daemon->conf->policy, daemon->opa,
+		    &daemon->engine_token);
 		log_trim(log, LOG_FILE_MAX);
 		if ((fds[0].revents & POLLIN) != 0 && !take_signal(daemon))
 			return;

@@ -1,6 +1,7 @@
 #include "policy/opa/opa.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,18 @@
 #define BEARER "Authorization: Bearer "
 #define TOKEN_MAX 4096
 
+/* The token's field, which may be replaced while links show it. */
+struct bearer {
+	pthread_mutex_t lock;
+	char *field;
+	atomic_uint version;	/* of field; a link looks at it before it asks */
+};
+
 struct opa {
 	char where[OPA_WHERE_MAX + 1];
 	char url[OPA_WHERE_MAX + sizeof(DECISION_PATH)];
 	char *ca_file;
-	char *bearer;		/* the whole field; NULL: none */
+	struct bearer *bearer;	/* NULL: none */
 	unsigned deadline_ms;
 };
 
@@ -27,6 +35,7 @@ struct opa_link {
 	const struct opa *opa;
 	CURL *curl;
 	struct curl_slist *fields;
+	unsigned bearer_version;	/* which of them is among the fields */
 	struct arena arena;
 	bool too_long;
 	size_t n;
@@ -46,39 +55,55 @@ start_curl(void)
 /* A token is what can stand in a field (RFC 6750) and goes to nobody who can
  * be listened to or impersonated. */
 static const char *
-token_wrong(const struct opa_options *options)
+token_wrong(const char *where, const char *token)
 {
-	const char *at = options->token;
+	const char *at = token;
 
 	if (at == NULL)
 		return NULL;
-	if (strncmp(options->where, "https://", 8) != 0)
+	if (strncmp(where, "https://", 8) != 0)
 		return "the token for OPA goes over https only";
 	for (; *at != '\0'; at++)
 		if (*at <= ' ' || *at >= 0x7f)
 			break;
-	if (at == options->token || *at != '\0' ||
-	    at - options->token > TOKEN_MAX)
+	if (at == token || *at != '\0' || at - token > TOKEN_MAX)
 		return "the token for OPA is empty, too long, or not of printable "
 		    "ASCII without spaces";
 	return NULL;
 }
 
+static char *
+field_of(const char *token)
+{
+	size_t room = sizeof(BEARER) + strlen(token);
+	char *field = malloc(room);
+
+	if (field != NULL)
+		snprintf(field, room, BEARER "%s", token);
+	return field;
+}
+
+static void
+wipe_and_free(char *text)
+{
+	if (text != NULL)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
 static bool
 copy_options(struct opa *opa, const struct opa_options *options)
 {
-	size_t room;
-
 	if (options->ca_file != NULL &&
 	    (opa->ca_file = strdup(options->ca_file)) == NULL)
 		return false;
 	if (options->token == NULL)
 		return true;
-	room = sizeof(BEARER) + strlen(options->token);
-	if ((opa->bearer = malloc(room)) == NULL)
+	if ((opa->bearer = calloc(1, sizeof(*opa->bearer))) == NULL)
 		return false;
-	snprintf(opa->bearer, room, BEARER "%s", options->token);
-	return true;
+	pthread_mutex_init(&opa->bearer->lock, NULL);
+	opa->bearer->field = field_of(options->token);
+	return opa->bearer->field != NULL;
 }
 
 struct opa *
@@ -91,7 +116,7 @@ opa_new(const struct opa_options *options, char *err, size_t err_len)
 		snprintf(err, err_len, "the address of OPA %s", wrong);
 		return NULL;
 	}
-	if ((wrong = token_wrong(options)) != NULL) {
+	if ((wrong = token_wrong(options->where, options->token)) != NULL) {
 		snprintf(err, err_len, "%s", wrong);
 		return NULL;
 	}
@@ -116,11 +141,33 @@ opa_free(struct opa *opa)
 {
 	if (opa == NULL)
 		return;
-	if (opa->bearer != NULL)
-		explicit_bzero(opa->bearer, strlen(opa->bearer));
+	if (opa->bearer != NULL) {
+		wipe_and_free(opa->bearer->field);
+		pthread_mutex_destroy(&opa->bearer->lock);
+	}
 	free(opa->bearer);
 	free(opa->ca_file);
 	free(opa);
+}
+
+int
+opa_set_token(struct opa *opa, const char *token, char *err, size_t err_len)
+{
+	const char *wrong = token_wrong(opa->where, token);
+	char *field, *old;
+
+	field = wrong == NULL && token != NULL ? field_of(token) : NULL;
+	if (field == NULL) {
+		snprintf(err, err_len, "%s", wrong != NULL ? wrong : "out of memory");
+		return -1;
+	}
+	pthread_mutex_lock(&opa->bearer->lock);
+	old = opa->bearer->field;
+	opa->bearer->field = field;
+	atomic_fetch_add(&opa->bearer->version, 1);
+	pthread_mutex_unlock(&opa->bearer->lock);
+	wipe_and_free(old);
+	return 0;
 }
 
 unsigned
@@ -169,22 +216,59 @@ set_where(CURL *curl, const struct opa *opa)
 	    opa->ca_file) == CURLE_OK);
 }
 
+static void
+drop_fields(struct opa_link *link)
+{
+	for (struct curl_slist *at = link->fields; at != NULL; at = at->next)
+		explicit_bzero(at->data, strlen(at->data));
+	curl_slist_free_all(link->fields);
+	link->fields = NULL;
+}
+
+static bool
+add_bearer(struct opa_link *link)
+{
+	struct bearer *bearer = link->opa->bearer;
+	bool added;
+
+	if (bearer == NULL)
+		return true;
+	pthread_mutex_lock(&bearer->lock);
+	added = add_field(link, bearer->field);
+	link->bearer_version = atomic_load(&bearer->version);
+	pthread_mutex_unlock(&bearer->lock);
+	return added;
+}
+
+static bool
+set_fields(struct opa_link *link)
+{
+	drop_fields(link);
+	/* Expect: would cost a round trip for a long body. */
+	return add_field(link, "Content-Type: application/json") &&
+	    add_field(link, "Expect:") && add_bearer(link) &&
+	    curl_easy_setopt(link->curl, CURLOPT_HTTPHEADER, link->fields) ==
+	    CURLE_OK;
+}
+
+static bool
+fields_are_old(const struct opa_link *link)
+{
+	return link->opa->bearer != NULL && atomic_load(
+	    &link->opa->bearer->version) != link->bearer_version;
+}
+
 /* What stays the same for all decisions of this thread. */
 static bool
 set_up(struct opa_link *link)
 {
 	CURL *curl = link->curl;
 
-	/* Expect: would cost a round trip for a long body. */
-	return add_field(link, "Content-Type: application/json") &&
-	    add_field(link, "Expect:") && (link->opa->bearer == NULL ||
-	    add_field(link, link->opa->bearer)) && set_where(curl, link->opa) &&
+	return set_fields(link) && set_where(curl, link->opa) &&
 	    /* Or cleaning up would wait for a resolver that does not answer,
 	     * whatever the deadline was. */
 	    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http") ==
-	    CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, link->fields) ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
@@ -220,9 +304,7 @@ opa_link_free(struct opa_link *link)
 		return;
 	if (link->curl != NULL)
 		curl_easy_cleanup(link->curl);
-	for (struct curl_slist *at = link->fields; at != NULL; at = at->next)
-		explicit_bzero(at->data, strlen(at->data));
-	curl_slist_free_all(link->fields);
+	drop_fields(link);
 	arena_release(&link->arena);
 	free(link);
 }
@@ -259,7 +341,8 @@ post(struct opa_link *link, const char *body, size_t len, unsigned left_ms,
 
 	link->n = 0;
 	link->too_long = false;
-	if (curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body) != CURLE_OK ||
+	if ((fields_are_old(link) && !set_fields(link)) ||
+	    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body) != CURLE_OK ||
 	    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
 	    (curl_off_t)len) != CURLE_OK ||
 	    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)left_ms)

@@ -18,7 +18,7 @@
 #define OPA_DEADLINE_MS 100			/* unless it is said otherwise */
 #define OPA_WHERE_MAX 320			/* bytes of an address */
 
-struct opa;		/* where it is; immutable, for any number of threads */
+struct opa;		/* where it is, for any number of threads; only its token may change */
 struct opa_link;	/* one thread's connection, kept open between decisions */
 
 struct opa_options {
@@ -39,6 +39,11 @@ const char *opa_where_wrong(const char *where);
 struct opa *opa_new(const struct opa_options *options, char *err,
     size_t err_len);
 void opa_free(struct opa *opa);	/* after its links */
+
+/* Show this token from the next decision on, in place of the one that opa_new got
+ * (there must have been one).  Any thread.  0; or -1 with a message, and the old
+ * one stays. */
+int opa_set_token(struct opa *opa, const char *token, char *err, size_t err_len);
 unsigned opa_deadline_ms(const struct opa *opa);
 
 /* opa must outlive it.  NULL: no memory. */
