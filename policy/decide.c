@@ -58,7 +58,8 @@ evaluate(const struct policy_pack *pack, struct policy_scratch *scratch,
 }
 
 /* The whole answer may be known, if only the budget moved on: then there is
- * no need even of a document. */
+ * no need even of a document.  What it depends on was in order then; the rest
+ * has to be looked at. */
 static void
 recall_or_evaluate(const struct policy_pack *pack,
     struct policy_scratch *scratch, const struct policy_input *input,
@@ -68,10 +69,10 @@ recall_or_evaluate(const struct policy_pack *pack,
 	struct arena *arena = &scratch->arena;
 	const struct value *known;
 	struct recall_call call;
-	uint64_t steps;
+	uint64_t fields = input_present(input), steps;
 
-	recall_begin(scratch->recall, pack->plan, pack->number, input);
-	if (!input_in_order(input, entry->reads.fields)) {
+	recall_begin(scratch->recall, pack->plan, pack->number, input, fields);
+	if (!input_in_order(input, fields & ~entry->reads.fields)) {
 		evaluate(pack, scratch, input, out);
 		return;
 	}

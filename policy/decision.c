@@ -33,10 +33,12 @@ put_text(char out[POLICY_TEXT_MAX], const char *p, size_t n)
 void
 decision_clear(struct policy_decision *out)
 {
-	memset(out, 0, sizeof(*out));
 	out->verdict = POLICY_DENY;
+	out->reason[0] = out->rule[0] = out->id[0] = '\0';
 	out->redact = true;
 	out->max_bytes = out->cost = out->ttl_s = out->uses = -1;
+	out->engine = NULL;
+	out->failed = false;
 }
 
 void
@@ -226,7 +228,9 @@ decision_from_short(const struct value *text, struct policy_decision *out)
 	out->ttl_s = head.ttl_s;
 	out->uses = head.uses;
 	memcpy(out->rule, p + sizeof(head), head.rule_len);
+	out->rule[head.rule_len] = '\0';
 	memcpy(out->reason, p + sizeof(head) + head.rule_len, head.reason_len);
+	out->reason[head.reason_len] = '\0';
 }
 
 /* --- running an evaluation ---------------------------------------------- */

@@ -5,46 +5,59 @@
 #include "policy/input.h"
 #include "policy/utf8.h"
 
-/* A member is called as in struct policy_input. */
+/* In order of the names, so that building the document never sorts. */
+#define EACH_FIELD(X) \
+	X(JSON, ACTION, args, false, action.args) \
+	X(TEXT, ACTION, kind, false, action.kind) \
+	X(TEXT, ACTION, name, false, action.name) \
+	X(TEXT, ACTION, verb, false, action.verb) \
+	X(TEXT, ADAPTER, adapter, true, adapter) \
+	X(TEXT, AGENT, name, false, agent.name) \
+	X(TEXT, AGENT, version, false, agent.version) \
+	X(INTEGER, BUDGET, bytes_out, false, budget.bytes_out) \
+	X(INTEGER, BUDGET, cost, false, budget.cost) \
+	X(INTEGER, BUDGET, requests, false, budget.requests) \
+	X(INTEGER, BUDGET, wall_ms, false, budget.wall_ms) \
+	X(TEXT, CALLER, cgroup, false, caller.cgroup) \
+	X(TEXT, CALLER, exe, false, caller.exe) \
+	X(INTEGER, CALLER, pid, false, caller.pid) \
+	X(INTEGER, CALLER, uid, false, caller.uid) \
+	X(JSON, DELEGATION, delegation, true, delegation) \
+	X(TEXT, GRANT, id, false, grant.id) \
+	X(INTEGER, GRANT, uses_left, false, grant.uses_left) \
+	X(INTEGER, LIMITS, bytes_out, false, limits.bytes_out) \
+	X(INTEGER, LIMITS, cost, false, limits.cost) \
+	X(INTEGER, LIMITS, requests, false, limits.requests) \
+	X(INTEGER, LIMITS, wall_ms, false, limits.wall_ms) \
+	X(INTEGER, NOW, now_ns, true, now_ns) \
+	X(TEXT, RUN, id, false, run.id) \
+	X(INTEGER, RUN, opened_ns, false, run.opened_ns) \
+	X(TEXT, RUN, parent, false, run.parent) \
+	X(TEXT, RUN, principal, false, run.principal) \
+	X(TEXT, SECRET, binding, false, secret.binding) \
+	X(TEXT, SECRET, name, false, secret.name) \
+	X(INTEGER, SECRET, version, false, secret.version) \
+	X(TEXT, TARGET, host, false, target.host) \
+	X(TEXT, TARGET, ip, false, target.ip) \
+	X(TEXT, TARGET, path, false, target.path) \
+	X(INTEGER, TARGET, port, false, target.port) \
+	X(TEXT, TARGET, query, false, target.query) \
+	X(TEXT, TARGET, scheme, false, target.scheme)
+
+#define PLACE(type, section, name, alone, at) AT_##section##_##name,
 #define ROW(type, section, name, alone, at) { INPUT_##section, \
 	VALUE_STRING_LITERAL(#name), INPUT_##type, alone, \
-	offsetof(struct policy_input, at) }
-#define ONE(type, section, group, a) ROW(type, section, a, false, group.a)
-#define TWO(type, section, group, a, b) \
-	ONE(type, section, group, a), ONE(type, section, group, b)
-#define THREE(type, section, group, a, b, c) \
-	TWO(type, section, group, a, b), ONE(type, section, group, c)
-#define BUDGET(section, group) \
-	TWO(INTEGER, section, group, bytes_out, cost), \
-	TWO(INTEGER, section, group, requests, wall_ms)
-#define ALONE(type, section, name) ROW(type, section, name, true, name)
+	offsetof(struct policy_input, at) },
 
-/* In order of the names, so that building the document never sorts. */
-const struct input_field input_fields[INPUT_FIELDS] = {
-	ONE(JSON, ACTION, action, args),
-	THREE(TEXT, ACTION, action, kind, name, verb),
-	ALONE(TEXT, ADAPTER, adapter),
-	TWO(TEXT, AGENT, agent, name, version),
-	BUDGET(BUDGET, budget),
-	TWO(TEXT, CALLER, caller, cgroup, exe),
-	TWO(INTEGER, CALLER, caller, pid, uid),
-	ALONE(JSON, DELEGATION, delegation),
-	ONE(TEXT, GRANT, grant, id),
-	ONE(INTEGER, GRANT, grant, uses_left),
-	BUDGET(LIMITS, limits),
-	ALONE(INTEGER, NOW, now_ns),
-	ONE(TEXT, RUN, run, id),
-	ONE(INTEGER, RUN, run, opened_ns),
-	TWO(TEXT, RUN, run, parent, principal),
-	TWO(TEXT, SECRET, secret, binding, name),
-	ONE(INTEGER, SECRET, secret, version),
-	THREE(TEXT, TARGET, target, host, ip, path),
-	ONE(INTEGER, TARGET, target, port),
-	TWO(TEXT, TARGET, target, query, scheme),
+enum { EACH_FIELD(PLACE) N_FIELDS };
+_Static_assert(N_FIELDS == INPUT_FIELDS, "as many as the header says");
+
+const struct input_field input_fields[INPUT_FIELDS] = { EACH_FIELD(ROW) };
+
+const uint8_t input_moving[INPUT_MOVING] = {
+	AT_BUDGET_bytes_out, AT_BUDGET_cost, AT_BUDGET_requests,
+	AT_BUDGET_wall_ms, AT_GRANT_uses_left, AT_NOW_now_ns
 };
-
-/* The budget, grant.uses_left, now_ns. */
-const uint8_t input_moving[INPUT_MOVING] = { 7, 8, 9, 10, 17, 22 };
 
 #define NAME(section, name) [section] = VALUE_STRING_LITERAL(name)
 
@@ -174,17 +187,38 @@ input_leaf(const struct value *document, unsigned field)
 	return &d->leaf[field];
 }
 
-bool
-input_in_order(const struct policy_input *input, uint64_t known)
-{
-	for (size_t i = 0; i < INPUT_FIELDS; i++) {
-		const struct input_field *field = &input_fields[i];
-		const struct policy_str *text;
+/* --- without one -------------------------------------------------------- */
 
-		if ((known >> i & 1) != 0 || field->type == INPUT_INTEGER ||
-		    !input_has(field, input))
+#define THERE_TEXT(text) ((text).p != NULL)
+#define THERE_JSON(text) ((text).p != NULL)
+#define THERE_INTEGER(i) ((i) != -1)
+#define THERE(type, section, name, alone, at) \
+	| (uint64_t)THERE_##type(input->at) << AT_##section##_##name
+#define SECTION(type, section, name, alone, at) \
+	| (uint32_t)(fields >> AT_##section##_##name & 1) << INPUT_##section
+
+uint64_t
+input_present(const struct policy_input *input)
+{
+	return 0 EACH_FIELD(THERE);
+}
+
+uint32_t
+input_sections(uint64_t fields)
+{
+	return 1u << INPUT_VERSION EACH_FIELD(SECTION);
+}
+
+bool
+input_in_order(const struct policy_input *input, uint64_t fields)
+{
+	for (; fields != 0; fields &= fields - 1) {
+		const struct input_field *field =
+		    &input_fields[__builtin_ctzll(fields)];
+		const struct policy_str *text = input_text_of(field, input);
+
+		if (field->type == INPUT_INTEGER)
 			continue;
-		text = input_text_of(field, input);
 		if (field->type == INPUT_JSON ||
 		    utf8_valid_prefix(text->p, text->n) != text->n)
 			return false;

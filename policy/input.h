@@ -72,8 +72,12 @@ const struct value *input_document(struct arena *arena,
  * where it is absent, and nothing else either. */
 const struct value *input_leaf(const struct value *document, unsigned field);
 
-/* Would there be a document, if those of the fields that known has are in
- * order?  May say false where it takes a document to see. */
-bool input_in_order(const struct policy_input *input, uint64_t known);
+/* The fields that are there, as bits of input_fields; and their sections. */
+uint64_t input_present(const struct policy_input *input);
+uint32_t input_sections(uint64_t fields);
+
+/* Are these fields, which are there, such that a document can be built?  May
+ * say false where it takes a document to see. */
+bool input_in_order(const struct policy_input *input, uint64_t fields);
 
 #endif

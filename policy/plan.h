@@ -71,8 +71,9 @@ struct plan_stmt {
  * input_fields and enum input_section (policy/input.h). */
 struct plan_reads {
 	uint64_t fields;
+	uint64_t still;		/* those of the fields that do not move (moving.h), */
+	uint8_t moving;		/* and those that do */
 	uint16_t sections;	/* whether they are there at all */
-	uint8_t moving;		/* those of the fields that move (moving.h) */
 	bool clock;		/* and the moment of the decision, or what nobody could follow */
 };
 

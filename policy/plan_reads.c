@@ -99,6 +99,16 @@ fields_of(uint16_t sections, const struct value *name)
 	return fields;
 }
 
+static uint64_t
+fields_that_move(void)
+{
+	uint64_t fields = 0;
+
+	for (unsigned i = 0; i < INPUT_MOVING; i++)
+		fields |= UINT64_C(1) << input_moving[i];
+	return fields;
+}
+
 static uint8_t
 moving_among(uint64_t fields)
 {
@@ -399,6 +409,7 @@ static void
 find_moving(struct walk *w, struct plan_func *func)
 {
 	func->reads.moving = moving_among(func->reads.fields);
+	func->reads.still = func->reads.fields & ~fields_that_move();
 	memset(w->holds, 0, func->n_locals * sizeof(*w->holds));
 	memset(w->numbers, 0, func->n_locals * sizeof(*w->numbers));
 	w->lost = false;

@@ -90,21 +90,15 @@ start_over(struct recall *recall, const struct plan *plan, uint64_t pack)
 
 void
 recall_begin(struct recall *recall, const struct plan *plan, uint64_t pack,
-    const struct policy_input *input)
+    const struct policy_input *input, uint64_t fields)
 {
 	if (recall->pack != pack)
 		start_over(recall, plan, pack);
 	else if (recall->full)
 		forget(recall);
 	recall->input = input;
-	recall->sections = 1u << INPUT_VERSION;
-	recall->fields = 0;
-	for (unsigned i = 0; i < INPUT_FIELDS; i++) {
-		if (!input_has(&input_fields[i], input))
-			continue;
-		recall->fields |= UINT64_C(1) << i;
-		recall->sections |= 1u << input_fields[i].section;
-	}
+	recall->fields = fields;
+	recall->sections = input_sections(fields);
 	moving_begin(&recall->moving, input);
 }
 
@@ -157,16 +151,6 @@ add_field(struct key *key, const struct input_field *field,
 	add_text(key, text->p, text->n);
 }
 
-static uint64_t
-fields_that_move(void)
-{
-	uint64_t fields = 0;
-
-	for (unsigned i = 0; i < INPUT_MOVING; i++)
-		fields |= UINT64_C(1) << input_moving[i];
-	return fields;
-}
-
 /* All that the value depends on, but the data and the ranges of numbers that
  * move; false where that is not said in so many bytes. */
 static bool
@@ -178,7 +162,7 @@ make_key(const struct recall *recall, const struct plan_func *func,
 
 	add(key, &sections, sizeof(sections));
 	add(key, &fields, sizeof(fields));
-	for (fields &= ~fields_that_move(); fields != 0; fields &= fields - 1)
+	for (fields &= func->reads.still; fields != 0; fields &= fields - 1)
 		add_field(key, &input_fields[__builtin_ctzll(fields)],
 		    recall->input);
 	for (uint32_t i = 2; i < func->n_params; i++) {

@@ -23,9 +23,10 @@ struct recall;
 struct recall *recall_new(void);
 void recall_free(struct recall *recall);
 
-/* Before a decision.  pack is a number that no other pack ever had. */
+/* Before a decision.  pack is a number that no other pack ever had; fields are
+ * those that the input has. */
 void recall_begin(struct recall *recall, const struct plan *plan,
-    uint64_t pack, const struct policy_input *input);
+    uint64_t pack, const struct policy_input *input, uint64_t fields);
 
 /* The numbers of this decision, to be told what happens to them. */
 struct moving *recall_moving(struct recall *recall);
