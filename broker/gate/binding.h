@@ -25,6 +25,7 @@ struct binding {
 	uint16_t port;
 	char **hosts;		/* canonical; the first one is used by /x/<binding>/ */
 	size_t n_hosts;
+	bool is_address;	/* the first one */
 	struct placement placement;
 	char **env;		/* variables that hold the placeholder */
 	size_t n_env;

@@ -68,6 +68,16 @@ host_ok(const char *host)
 	return strcmp(target.host, host) == 0;
 }
 
+static bool
+host_is_address(const char *host)
+{
+	struct target target;
+
+	return host != NULL &&
+	    target_from_host(slice_of(host), 443, &target) == NULL &&
+	    target.is_address;
+}
+
 /* The strings of a list, checked with ok, in one allocation of the caller. */
 static int
 strings(json_t *list, bool (*ok)(const char *), const char *where,
@@ -215,6 +225,8 @@ binding_lists(struct binding *out, json_t *hosts, json_t *env,
 	    "hosts must be exact names in lower case, without port",
 	    &out->hosts, &out->n_hosts, err, err_len) == -1)
 		return -1;
+	out->is_address = host_is_address(json_string_value(
+	    json_array_get(hosts, 0)));
 	return strings(env, env_ok, where,
 	    "env must be names of environment variables", &out->env,
 	    &out->n_env, err, err_len);

@@ -234,22 +234,13 @@ slot_take(struct carried *out, const struct binding *binding,
 	out->credential = credential;
 }
 
-/* What one binding's slot holds.  A client's own token is left alone. */
+/* A reference to the credential comes with it. */
 static void
-slot_judge(struct gate *gate, struct run *run, const struct binding *binding,
-    struct slice slot, unsigned copies, struct carried *out)
+credential_judge(struct run *run, const struct binding *binding,
+    struct credential *credential, unsigned copies, struct carried *out)
 {
-	struct credential *credential = gate_credential(gate, slot);
 	bool matches;
 
-	if (credential == NULL) {
-		if (slot.n == TOKEN_LEN &&
-		    memcmp(slot.p, TOKEN_GRANT, 5) == 0)
-			refuse(out, 403, "grant/unknown-or-restarted",
-			    "no grant of this daemon has that token; grants do not outlive a restart",
-			    "ask for a new grant");
-		return;
-	}
 	if (credential->run != run) {
 		refuse(out, 403, credential->kind == CREDENTIAL_GRANT ?
 		    "grant/foreign-run" : "credential/foreign-run",
@@ -269,6 +260,21 @@ slot_judge(struct gate *gate, struct run *run, const struct binding *binding,
 		credential_release(credential);
 }
 
+/* What one binding's slot holds.  A client's own token is left alone. */
+static void
+slot_judge(struct gate *gate, struct run *run, const struct binding *binding,
+    struct slice slot, unsigned copies, struct carried *out)
+{
+	struct credential *credential = gate_credential(gate, slot);
+
+	if (credential != NULL)
+		credential_judge(run, binding, credential, copies, out);
+	else if (slot.n == TOKEN_LEN && memcmp(slot.p, TOKEN_GRANT, 5) == 0)
+		refuse(out, 403, "grant/unknown-or-restarted",
+		    "no grant of this daemon has that token; grants do not outlive a restart",
+		    "ask for a new grant");
+}
+
 static void
 slots_find(struct gate *gate, struct gate_thread *thread,
     const struct gate_request *request, const struct rules *rules,
@@ -279,6 +285,11 @@ slots_find(struct gate *gate, struct gate_thread *thread,
 	struct slice slot;
 	unsigned copies;
 
+	if (binding != NULL && request->credential != NULL) {
+		credential_judge(request->run, binding,
+		    credential_ref(request->credential), request->copies, out);
+		return;
+	}
 	if (binding == NULL)
 		binding = bindings_for(rules->bindings, request->target,
 		    &cursor);

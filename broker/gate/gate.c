@@ -305,12 +305,12 @@ record_step(struct passage *p)
 /* --- interface ------------------------------------------------------- */
 
 static void
-verdict_begin(struct gate *gate, struct gate_verdict *out)
+verdict_begin(struct gate *gate, struct rules *held, struct gate_verdict *out)
 {
 	out->allow = false;
 	out->status = 0;
 	out->rule[0] = out->reason[0] = out->remedy[0] = '\0';
-	out->rules = gate_rules(gate);
+	out->rules = gate_rules_now(gate, held);
 	out->binding = NULL;
 	out->secret = NULL;
 	out->needles = NULL;
@@ -395,7 +395,7 @@ gate_decide(struct gate *gate, struct gate_thread *thread,
 	    .request = request, .run = request->run, .out = out,
 	    .decision = "deny" };
 
-	verdict_begin(gate, out);
+	verdict_begin(gate, request->rules, out);
 	input_start(&p);
 	out->allow = pass(&p);
 	record_step(&p);
@@ -429,7 +429,7 @@ gate_refuse(struct gate *gate, const struct gate_request *request,
 	    .run = request->run, .out = out };
 	int len;
 
-	verdict_begin(gate, out);
+	verdict_begin(gate, request->rules, out);
 	refuse(&p, status, rule, reason, remedy);
 	what.place = request->target;
 	len = words_decision(NULL, NULL, &what, out->record,

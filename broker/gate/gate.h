@@ -24,6 +24,7 @@ struct gate_thread;	/* policy scratch of one thread */
 struct run;		/* counted references */
 struct rules;		/* pack, bindings and digest in force together; counted */
 struct redact_needles;	/* plane/redact.h: what to look for, one secret version */
+struct credential;	/* a placeholder or grant that a text turned out to be; counted */
 
 struct peer {
 	int64_t uid, pid;	/* -1 where unknown; over TCP only the uid can be known */
@@ -35,14 +36,19 @@ struct peer {
 /* The open run that a token (Proxy-Authorization, X-Countersign-Run, API
  * bearer) belongs to, referenced; NULL for an unknown or closed one. */
 struct run *gate_run_by_token(struct gate *gate, struct slice token);
-/* The same by the placeholder or grant token of a reverse-route request. */
-struct run *gate_run_by_credential(struct gate *gate, struct slice credential);
+/* The same by the placeholder or grant token of a reverse-route request.  *found
+ * is what it is, also of a closed run, for gate_request; NULL: nothing of ours. */
+struct run *gate_run_by_credential(struct gate *gate, struct slice text,
+    struct credential **found);
+void credential_release(struct credential *credential);
 struct run *run_ref(struct run *run);
 void run_unref(struct run *run);
 const char *run_id(const struct run *run);
 bool run_open_p(const struct run *run);	/* false once closed or revoked */
 
 struct rules *gate_rules(struct gate *gate);	/* referenced */
+/* The same for who holds rules (or NULL) that most likely still are in force. */
+struct rules *gate_rules_now(struct gate *gate, struct rules *held);
 void rules_unref(struct rules *rules);
 const struct bindings *rules_bindings(const struct rules *rules);
 const char *rules_digest(const struct rules *rules);
@@ -63,6 +69,11 @@ struct gate_request {
 	const struct target *target;
 	const struct head *head;	/* NULL for CONNECT */
 	const struct binding *only;	/* reverse route: this binding and no other */
+	struct rules *rules;		/* that the caller holds, or NULL; those in force decide */
+	/* What gate_run_by_credential() found in only's slot of head, held by the
+	 * caller; NULL: it is looked for.  And how often that slot was sent. */
+	struct credential *credential;
+	unsigned copies;
 	int64_t body_len;		/* -1 where chunked */
 	bool was_allowed;		/* by gate_decide; only for gate_refuse */
 };

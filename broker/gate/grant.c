@@ -34,6 +34,15 @@ grant_unref(struct grant *grant)
 }
 
 struct credential *
+credential_ref(struct credential *credential)
+{
+	run_ref(credential->run);
+	if (credential->kind == CREDENTIAL_GRANT)
+		atomic_fetch_add(&grant_of(credential)->refs, 1);
+	return credential;
+}
+
+struct credential *
 gate_credential(struct gate *gate, struct slice text)
 {
 	uint8_t key[TABLE_KEY_LEN];
@@ -44,11 +53,8 @@ gate_credential(struct gate *gate, struct slice text)
 	keyed_token(gate->keyed, text, key);
 	pthread_rwlock_rdlock(&gate->lock);
 	found = (struct credential *)table_find(&gate->credentials, key);
-	if (found != NULL) {
-		run_ref(found->run);
-		if (found->kind == CREDENTIAL_GRANT)
-			atomic_fetch_add(&grant_of(found)->refs, 1);
-	}
+	if (found != NULL)
+		credential_ref(found);
 	pthread_rwlock_unlock(&gate->lock);
 	return found;
 }

@@ -5,7 +5,8 @@
  *   admin        reloads and changes of secrets, one at a time; held over I/O
  *   lock         the tables: runs by token and id, credentials, grants by id.
  *                Held for a look-up or an insertion, never over I/O.
- *   rules_lock   the pointer to the rules in force; held for one reference
+ *   rules_lock   the pointer to the rules in force; held for one reference.  Who
+ *                holds the very rules may compare without it
  *   run->lock    a run's late allowances and its known processes
  *   secrets.lock see secrets.h
  * Everything that counts is atomic.  What a table points to is freed only when
@@ -147,7 +148,7 @@ struct gate {
 	size_t n_open, n_closed;
 
 	pthread_mutex_t rules_lock;
-	struct rules *rules;
+	_Atomic(struct rules *) rules;
 	struct secrets secrets;
 
 	void (*cut)(void *arg, const struct gate_cut *what);
@@ -193,7 +194,8 @@ void allowance_return(struct run *run, const char *binding);
 
 /* Placeholder or grant with that text: its run referenced, a grant too. */
 struct credential *gate_credential(struct gate *gate, struct slice text);
-void credential_release(struct credential *credential);
+/* Another reference; credential_release() (gate.h) gives one back. */
+struct credential *credential_ref(struct credential *credential);
 
 struct grant *grant_of(struct credential *credential);
 struct allowance *allowance_of(struct credential *credential);

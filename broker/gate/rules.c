@@ -77,6 +77,15 @@ gate_rules(struct gate *gate)
 	return rules;
 }
 
+/* Rules that somebody holds are not freed, so no others stand at their place. */
+struct rules *
+gate_rules_now(struct gate *gate, struct rules *held)
+{
+	if (held != NULL && atomic_load(&gate->rules) == held)
+		return rules_ref(held);
+	return gate_rules(gate);
+}
+
 const struct bindings *
 rules_bindings(const struct rules *rules)
 {

@@ -265,16 +265,11 @@ gate_run_by_id(struct gate *gate, struct slice id)
 }
 
 struct run *
-gate_run_by_credential(struct gate *gate, struct slice text)
+gate_run_by_credential(struct gate *gate, struct slice text,
+    struct credential **found)
 {
-	struct credential *credential = gate_credential(gate, text);
-	struct run *run = NULL;
-
-	if (credential != NULL) {
-		run = run_ref(credential->run);
-		credential_release(credential);
-	}
-	return open_or_null(run);
+	*found = gate_credential(gate, text);
+	return *found != NULL ? open_or_null(run_ref((*found)->run)) : NULL;
 }
 
 struct run *

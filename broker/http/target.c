@@ -1,6 +1,7 @@
 #include "http/target.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdio.h>
 
 /* --- the host ---------------------------------------------------------- */
@@ -416,6 +417,23 @@ cut_query(struct slice text, struct slice *path, struct slice *query)
 		return;
 	path->n = (size_t)(mark - text.p);
 	*query = (struct slice){ mark + 1, text.n - path->n - 1 };
+}
+
+void
+target_from_known(const char *host, bool is_address, uint16_t port, bool https,
+    struct target *out)
+{
+	size_t n = strlen(host);
+
+	assert(n < sizeof(out->host));
+	memcpy(out->host, host, n + 1);
+	out->https = https;
+	out->port = port;
+	out->is_address = is_address;
+	out->path = NULL;
+	out->query = NULL;
+	out->path_len = out->query_len = 0;
+	out->escaped_slash = out->escaped_twice = false;
 }
 
 const char *

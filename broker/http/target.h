@@ -50,6 +50,9 @@ const char *target_from_authority(struct slice authority, uint16_t default_port,
 /* A bare host, IPv6 without brackets; the same but for that. */
 const char *target_from_host(struct slice host, uint16_t port,
     struct target *out);
+/* The same for a name as one of these spelled it, and no doubt about it. */
+void target_from_known(const char *host, bool is_address, uint16_t port,
+    bool https, struct target *out);
 /* "/path?query"; the rest of out stays. */
 const char *target_set_path(struct target *out, struct slice origin_form,
     char *buf, size_t cap);

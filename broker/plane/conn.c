@@ -38,6 +38,7 @@ exchange_free(struct exchange *exchange)
 	if (exchange->decided)
 		gate_verdict_release(&exchange->verdict);
 	rules_unref(exchange->rules);
+	credential_release(exchange->credential);
 	run_unref(exchange->run);
 	pump_free(&exchange->request);
 	pump_free(&exchange->response);

@@ -77,6 +77,8 @@ struct exchange {
 	struct run *run;	/* referenced; NULL: nobody */
 	struct rules *rules;	/* referenced; those that chose the route */
 	const struct binding *only;
+	struct credential *credential;	/* referenced: what only's slot holds; NULL: nothing of ours, or not looked at */
+	unsigned copies;	/* of that slot */
 	char method[HEAD_METHOD_MAX + 1];
 	bool idempotent, websocket;
 	char accept[32];	/* websocket: the answer to its key */

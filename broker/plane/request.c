@@ -42,6 +42,9 @@ request_described(const struct exchange *exchange, struct gate_request *out)
 		.target = exchange->has_target ? &exchange->target : NULL,
 		.head = &exchange->head,
 		.only = exchange->only,
+		.rules = exchange->rules,
+		.credential = exchange->credential,
+		.copies = exchange->copies,
 		.body_len = exchange->head.framing == HEAD_CHUNKED ? -1 :
 		    exchange->head.framing == HEAD_LENGTH ?
 		    (int64_t)exchange->head.body_len : 0,

@@ -61,15 +61,15 @@ route_run_of_reverse(struct exchange *exchange)
 	    SLICE("X-Countersign-Run"));
 	struct run *run = NULL;
 	char *buf = exchange->worker->scratch;
-	unsigned copies = 0;
 	struct slice token;
 
 	if (field != NULL)
 		return gate_run_by_token(gate, field->value);
 	token = inject_slot(&exchange->head, &exchange->target, exchange->only,
-	    buf, TOKEN_MAX, &copies);
+	    buf, TOKEN_MAX, &exchange->copies);
 	if (token.p != NULL)
-		run = gate_run_by_credential(gate, token);
+		run = gate_run_by_credential(gate, token,
+		    &exchange->credential);
 	if (token.p == buf)
 		sodium_memzero(buf, token.n);
 	return run;
@@ -175,7 +175,7 @@ route_reverse(struct conn *conn)
 	struct exchange *exchange = conn->exchange;
 	struct target *target = &exchange->target;
 	struct slice id, rest;
-	const char *rule;
+	const char *rule = NULL;
 	size_t cap;
 	char *text;
 
@@ -192,10 +192,9 @@ route_reverse(struct conn *conn)
 	}
 	if (rest.n == 0 || rest.p[0] != '/')
 		rest = SLICE("/");
-	rule = target_from_host(slice_of(exchange->only->hosts[0]),
-	    exchange->only->port, target);
-	target->https = exchange->only->https;
-	if (rule == NULL && (text = target_space(exchange, &cap)) != NULL)
+	target_from_known(exchange->only->hosts[0], exchange->only->is_address,
+	    exchange->only->port, exchange->only->https, target);
+	if ((text = target_space(exchange, &cap)) != NULL)
 		rule = target_set_path(target, rest, text, cap);
 	if (rule != NULL || exchange->target_text != NULL)
 		return settled(conn, rule);

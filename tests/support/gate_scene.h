@@ -123,6 +123,14 @@ end(struct scene *scene)
 	fake_ledger_forget();
 }
 
+/* What the next requests say beside: see struct gate_request. */
+static struct {
+	const struct binding *only;
+	struct rules *rules;
+	struct credential *credential;
+	unsigned copies;
+} beside;
+
 /* A request for url with these header lines, as the proxy would see it. */
 static void
 ask_with(struct scene *scene, struct gate_thread *thread, struct run *run,
@@ -133,7 +141,9 @@ ask_with(struct scene *scene, struct gate_thread *thread, struct run *run,
 	static _Thread_local struct head head;
 	struct gate_request request = { .kind = GATE_HTTP, .run = run,
 	    .route = "absolute", .peer = { -1, -1, 0 }, .head = &head,
-	    .method = slice_of(method) };
+	    .method = slice_of(method), .only = beside.only,
+	    .rules = beside.rules, .credential = beside.credential,
+	    .copies = beside.copies };
 	struct head_error error = { 0, "" };
 	struct target target;
 	const char *rule;

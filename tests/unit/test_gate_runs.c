@@ -8,6 +8,7 @@ test_run_tokens(void **state)
 {
 	struct scene s;
 	struct run *found;
+	struct credential *credential;
 	char other[GATE_TOKEN_MAX];
 
 	begin(&s, DATA(""));
@@ -19,10 +20,13 @@ test_run_tokens(void **state)
 	assert_null(gate_run_by_token(s.gate, slice_of(other)));
 	assert_null(gate_run_by_token(s.gate, SLICE("")));
 	assert_null(gate_run_by_token(s.gate, slice_of(s.hub)));
-	found = gate_run_by_credential(s.gate, slice_of(s.hub));
+	found = gate_run_by_credential(s.gate, slice_of(s.hub), &credential);
 	assert_ptr_equal(found, s.run);
+	assert_non_null(credential);
+	credential_release(credential);
 	run_unref(found);
-	assert_null(gate_run_by_credential(s.gate, slice_of(s.token)));
+	assert_null(gate_run_by_credential(s.gate, slice_of(s.token), &credential));
+	assert_null(credential);
 	found = gate_run_by_id(s.gate, slice_of(run_id(s.run)));
 	assert_ptr_equal(found, s.run);
 	run_unref(found);
@@ -63,10 +67,56 @@ test_foreign_run(void **state)
 	end(&s);
 }
 
+/* What the caller looked up already is judged as what the gate finds. */
+static void
+test_presented(void **state)
+{
+	struct scene s;
+	struct run *other;
+	char token[GATE_TOKEN_MAX], twice[512];
+	struct rules *rules;
+
+	begin(&s, DATA(""));
+	other = open_run(&s, &plain_run, token);
+	rules = gate_rules(s.gate);
+	snprintf(twice, sizeof(twice), "%s%s", bearer(s.hub), bearer(s.hub));
+	for (unsigned i = 0; i < 12; i++) {
+		const char *text = i % 3 == 1 ? s.git : s.hub;
+		bool repeated = i % 3 == 2, foreign = i >= 6;
+		char rule[sizeof(verdict.rule)];
+
+		beside.only = bindings_by_id(rules_bindings(rules), SLICE("hub"));
+		beside.rules = i % 2 == 0 ? rules : NULL;
+		ask_with(&s, s.thread, foreign ? other : s.run, NULL, "GET",
+		    "https://api.example.com/", repeated ? twice : bearer(text),
+		    &verdict);
+		snprintf(rule, sizeof(rule), "%s", verdict.rule);
+		gate_verdict_release(&verdict);
+		run_unref(gate_run_by_credential(s.gate, slice_of(text),
+		    &beside.credential));
+		beside.copies = repeated ? 2 : 1;
+		ask_with(&s, s.thread, foreign ? other : s.run, NULL, "GET",
+		    "https://api.example.com/", repeated ? twice : bearer(text),
+		    &verdict);
+		assert_string_equal(verdict.rule, rule);
+		assert_ptr_equal(verdict.rules, rules);
+		assert_int_equal(verdict.allow, i % 3 == 0 && !foreign);
+		gate_verdict_release(&verdict);
+		credential_release(beside.credential);
+		beside.credential = NULL;
+	}
+	beside.only = NULL;
+	beside.rules = NULL;
+	rules_unref(rules);
+	run_unref(other);
+	end(&s);
+}
+
 static void
 test_close(void **state)
 {
 	struct scene s;
+	struct credential *credential;
 	struct gate_run_summary summary;
 	struct gate_run_info info;
 
@@ -107,7 +157,9 @@ test_close(void **state)
 	assert_int_equal(summary.size, fake_n_records);
 	assert_false(run_open_p(s.run));
 	assert_null(gate_run_by_token(s.gate, slice_of(s.token)));
-	assert_null(gate_run_by_credential(s.gate, slice_of(s.hub)));
+	assert_null(gate_run_by_credential(s.gate, slice_of(s.hub), &credential));
+	assert_non_null(credential);	/* a closed run is still named */
+	credential_release(credential);
 	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
 	refused(403, "run/closed");
 	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &closer, &summary,
@@ -437,6 +489,7 @@ main(void)
 		cmocka_unit_test(test_run_tokens),
 		cmocka_unit_test(test_no_run),
 		cmocka_unit_test(test_foreign_run),
+		cmocka_unit_test(test_presented),
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_closer),
 		cmocka_unit_test(test_open_needs_ledger),

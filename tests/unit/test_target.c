@@ -227,6 +227,16 @@ test_authority(void **state)
 	assert_non_null(target_from_host(SLICE(""), 80, &t));
 	assert_non_null(target_from_host(SLICE("[2001:db8::2]"), 80, &t));
 	assert_non_null(target_from_host(SLICE("a.example:80"), 80, &t));
+	/* Spelled once, it is taken as it is, and nothing of before stays. */
+	memset(&t, 0xff, sizeof(t));
+	target_from_known("2001:db8::2", true, 8443, true, &t);
+	assert_string_equal(t.host, "2001:db8::2");
+	assert_true(t.is_address && t.https && t.port == 8443);
+	assert_true(t.path == NULL && t.query == NULL && t.path_len == 0 &&
+	    t.query_len == 0 && !t.escaped_slash && !t.escaped_twice);
+	target_from_known("a.example", false, 80, false, &t);
+	assert_string_equal(t.host, "a.example");
+	assert_true(!t.is_address && !t.https && t.port == 80);
 
 	assert_null(target_from_authority(SLICE("[2001:db8::2]"), 80, &t));
 	assert_false(t.https);
