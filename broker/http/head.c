@@ -84,8 +84,7 @@ mean_host(struct head *out, struct meaning *m, struct slice value,
 		return head_lex_bad(err, 400, "empty Host field");
 	for (size_t i = 0; i < value.n; i++) {
 		unsigned char c = (unsigned char)value.p[i];
-		if (c >= 0x80 || (head_lex_token[c] == 0 && strchr(":[]", c) == NULL) ||
-		    strchr("!#$%&'*+^`|", c) != NULL)
+		if (head_lex_token[c] != 1 && c != ':' && c != '[' && c != ']')
 			return head_lex_bad(err, 400, "Host is not a host");
 	}
 	out->host = value;

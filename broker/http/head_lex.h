@@ -13,7 +13,8 @@ struct head_cursor {
 	struct head_error *err;
 };
 
-/* What may stand in a token, RFC 9110 section 5.6.2. */
+/* What may stand in a token, RFC 9110 section 5.6.2: 1, or 2 for what no name of
+ * a host has. */
 extern const uint8_t head_lex_token[256];
 
 enum head_result head_lex_bad(struct head_error *err, unsigned status,

@@ -459,6 +459,26 @@ test_limits(void **state)
 }
 
 /* A head sent byte by byte is not parsed once a byte. */
+/* Each byte within a Host field: those of names, addresses and ports, no other. */
+static void
+test_host_bytes(void **state)
+{
+	static const char good[] = "-._~:[]0123456789"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	struct head_error err;
+	struct head head;
+	size_t used;
+	char text[64];
+
+	for (int c = 1; c < 256; c++) {
+		int n = snprintf(text, sizeof(text),
+		    "GET / HTTP/1.1\r\nHost: a%cb\r\n\r\n", c);
+
+		assert_int_equal(head_parse_request(text, (size_t)n, &head,
+		    &used, &err), strchr(good, c) != NULL ? HEAD_DONE : HEAD_BAD);
+	}
+}
+
 static void
 test_worth_parsing(void **state)
 {
@@ -534,6 +554,7 @@ main(void)
 		cmocka_unit_test(test_response_framing),
 		cmocka_unit_test(test_responses_refused),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_host_bytes),
 		cmocka_unit_test(test_worth_parsing),
 		cmocka_unit_test(test_hop_by_hop),
 		cmocka_unit_test(test_override),
