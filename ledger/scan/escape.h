@@ -32,7 +32,7 @@ size_t scan_escape_invisible(const uint8_t *p, size_t len);
  * Bytes of a line end inside a word, with the next line's indentation.  Where a
  * word was cut in two, one part is not short: so the lines of ordinary prose stay
  * apart.  Those of a log do because their ends and beginnings are no value
- * together, of `least` characters.
+ * together, of `least` characters, letters among them where it is a format's.
  */
 size_t scan_join_word(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len,
     size_t least);
@@ -43,7 +43,7 @@ struct scan_step scan_join_literals(const uint8_t *p, size_t len, const uint8_t 
 
 /* ---- characters ---- */
 
-extern const uint8_t scan_word_char[256];
+extern const uint8_t scan_word_char[256];	/* 0: none of a word */
 
 /* Of what tokens are made of. */
 static inline bool

@@ -7,6 +7,7 @@
 #include "ledger/scan/runs.h"
 
 #define RUN_MIN (2 * SCAN_RUN_MIN)	/* digits */
+#define MIDDLE 6	/* bytes of a number that show most hashes to be none of a text */
 #define LINE_MIN 24	/* of a dump's line */
 #define APART 5		/* characters between two numbers that belong to two lists */
 
@@ -14,25 +15,35 @@
 static bool
 hex_of_packed(const uint8_t *p)
 {
-	switch (*p) {
-	case '1':
-		return strncasecmp((const char *)p, "1f8b08", 6) == 0;
-	case '2':
-		return strncasecmp((const char *)p, "28b52ffd", 8) == 0;
-	case '5':
-		return strncasecmp((const char *)p, "504b0304", 8) == 0;
-	default:
-		return *p == '7' && p[1] == '8';
-	}
+	static const char *const first[] = { "1f8b08", "28b52ffd", "504b0304", "78" };
+	unsigned i;
+
+	/* four of 256: a branch for each would be taken as good as at random */
+	if (!((p[0] == '1' && (p[1] | 0x20) == 'f') || (p[0] == '2' && p[1] == '8') ||
+	    (p[0] == '5' && p[1] == '0') || (p[0] == '7' && p[1] == '8')))
+		return false;
+	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		if (strncasecmp((const char *)p, first[i], strlen(first[i])) == 0)
+			return true;
+	return false;
 }
 
+/* Whether SCAN_RUN_MIN bytes in a row are ASCII: none of their first digits is
+ * above 7.  All such rows of a short number hold those bytes in its middle. */
 static bool
 hex_of_text(const uint8_t *p, size_t len)
 {
 	const uint8_t *value = scan_digit[SCAN_HEX];
 	const size_t need = SCAN_RUN_MIN;
 	size_t pairs = len / 2, last, i;
+	uint8_t high = 0;
 
+	if (pairs < need)
+		return false;
+	for (i = pairs - need > need - MIDDLE ? pairs - need : need - MIDDLE; i < need; i++)
+		high |= value[p[2 * i]];
+	if (high >= 8)
+		return false;
 	for (last = need - 1; last < pairs; last = i + need) {
 		for (i = last; value[p[2 * i]] < 8; i--)
 			if (i + need == last + 1)
@@ -255,15 +266,16 @@ is_hash(const uint8_t *p, size_t digits)
 	    !hex_of_packed(p + 1) && !hex_of_text(p, digits) && !hex_of_text(p + 1, digits - 1);
 }
 
-/* Whether a run holds digits enough without its hashes. */
+/* Whether a run holds digits enough without its hashes: most are a hash and what
+ * stands beside it, and nothing of them is counted. */
 static bool
 worth(const struct scan_part *part, const struct scan_run *run)
 {
 	const struct scan_planes *block = part->classes->block;
-	size_t digits = bits_between(block, SCAN_DIGIT, run->start, run->end), at, end;
+	size_t left = run->end - run->start, hashes = 0, at, end;
 	uint64_t rows;
 
-	for (at = run->start; digits >= LINE_MIN && at < run->end; at = end) {
+	for (at = run->start; left >= LINE_MIN && at < run->end; at = end) {
 		end = (at / SCAN_LANE + 1) * SCAN_LANE;
 		rows = scan_since(scan_row(block[at / SCAN_LANE].plane[SCAN_DIGIT],
 		    block[at / SCAN_LANE + 1].plane[SCAN_DIGIT], RUN_MIN), at / SCAN_LANE, at);
@@ -275,9 +287,11 @@ worth(const struct scan_part *part, const struct scan_run *run)
 		end = scan_plane_end(block, SCAN_DIGIT, at, run->end);
 		if (!is_hash(part->text + at - part->at, end - at))
 			return true;
-		digits -= end - at;
+		hashes += end - at;
+		left -= end - at;
 	}
-	return digits >= LINE_MIN;
+	return left >= LINE_MIN &&
+	    bits_between(block, SCAN_DIGIT, run->start, run->end) - hashes >= LINE_MIN;
 }
 
 static int

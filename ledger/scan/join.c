@@ -1,12 +1,26 @@
 /* Line ends inside a word, or between two literals that are one. */
 #include "ledger/scan/escape.h"
+#include "ledger/scan/view.h"
 
+#define LETTERS 2	/* of any token: in its anchor alone, or in what is random */
 #define PART_MIN 8	/* a part of a word that a line end cuts in two */
 
+#define WORD 1		/* of what tokens are made of */
+#define VALUE 2		/* and no "=", behind which a value begins */
+#define LETTER 4
+
 const uint8_t scan_word_char[256] = {
-	['0' ... '9'] = 1, ['A' ... 'Z'] = 1, ['a' ... 'z'] = 1,
-	['+'] = 1, ['/'] = 1, ['_'] = 1, ['-'] = 1, ['.'] = 1, ['='] = 1, ['~'] = 1,
+	['0' ... '9'] = WORD | VALUE, ['A' ... 'Z'] = WORD | VALUE | LETTER,
+	['a' ... 'z'] = WORD | VALUE | LETTER, ['+'] = WORD | VALUE, ['/'] = WORD | VALUE,
+	['_'] = WORD | VALUE, ['-'] = WORD | VALUE, ['.'] = WORD | VALUE,
+	['~'] = WORD | VALUE, ['='] = WORD,
 };
+
+static bool
+is(uint8_t c, unsigned what)
+{
+	return (scan_word_char[c] & what) != 0;
+}
 
 /* How much of a word ends, or begins, at p: no more than is asked for. */
 static size_t
@@ -36,8 +50,7 @@ value_before(const uint8_t *p, size_t len, size_t enough)
 {
 	size_t i = 0;
 
-	while (i < len && i < enough && scan_in_word(p[-1 - (ptrdiff_t)i]) &&
-	    p[-1 - (ptrdiff_t)i] != '=')
+	while (i < len && i < enough && is(p[-1 - (ptrdiff_t)i], VALUE))
 		i++;
 	return i;
 }
@@ -48,12 +61,29 @@ value_after(const uint8_t *p, size_t len, size_t enough)
 	size_t i, n = 0;
 
 	for (i = 0; i < len && n < enough; i++) {
-		if (scan_in_word(p[i]) && p[i] != '=')
+		if (is(p[i], VALUE))
 			n++;
 		else if (!scan_is_space(p[i]))
 			break;
 	}
 	return n;
+}
+
+/* Whether the value that ends in front of out and goes on at p holds two letters:
+ * "status=200" and the next line's "2026-11-29T12" are none together. */
+static bool
+has_letters(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
+{
+	unsigned letters = 0;
+	size_t i;
+
+	for (i = 0; i < out_len && is(out[-1 - (ptrdiff_t)i], VALUE); i++)
+		if (is(out[-1 - (ptrdiff_t)i], LETTER) && ++letters == LETTERS)
+			return true;
+	for (i = 0; i < len && (is(p[i], VALUE) || scan_is_space(p[i])); i++)
+		if (is(p[i], LETTER) && ++letters == LETTERS)
+			return true;
+	return false;
 }
 
 size_t
@@ -73,7 +103,8 @@ scan_join_word(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len,
 	    word_before(out, out_len, PART_MIN) < PART_MIN)
 		return 0;
 	n = value_before(out, out_len, least);
-	return n + value_after(p + i, len - i, least - n) >= least ? i : 0;
+	return n + value_after(p + i, len - i, least - n) >= least && (least < SCAN_RUN_MIN ||
+	    has_letters(p + i, len - i, out, out_len)) ? i : 0;
 }
 
 /* Spaces and at most one operator that puts literals together. */

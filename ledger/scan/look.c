@@ -113,7 +113,7 @@ scan_look_part(const struct scan_stream *stream, unsigned level, const uint8_t *
 	return (struct scan_part){ text, len, map, 0,
 	    scan_classes_of(classes, text, len) == 0 ? classes : NULL, worker->probe,
 	    worker->needles != NULL && scan_needles_bytes(worker->needles),
-	    worker->needles != NULL ? SCAN_SECRET_MIN : SCAN_RUN_MIN };
+	    worker->needles != NULL ? scan_needles_least(worker->needles) : SCAN_RUN_MIN };
 }
 
 void

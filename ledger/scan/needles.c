@@ -6,8 +6,10 @@
 #include <jansson.h>
 #include <sodium.h>
 
+#include "ledger/scan/escape.h"
 #include "ledger/scan/needles.h"
 #include "ledger/scan/scan.h"
+#include "ledger/scan/view.h"
 
 #define NEEDLES_MAX 16384
 #define QUADS 65536
@@ -28,6 +30,7 @@ struct scan_needles {
 	char **names;		/* of each secret */
 	unsigned secrets, short_secrets;
 	bool sorted, bytes;
+	size_t least;		/* see scan_needles_least */
 	uint64_t pair[65536 / 64];
 	size_t first[65536];
 	uint64_t quad[QUADS / 64];	/* hashes of four bytes, see scan_needles_run */
@@ -40,6 +43,7 @@ scan_needles_new(void)
 
 	if (needles == NULL)
 		return NULL;
+	needles->least = SCAN_RUN_MIN;
 	needles->needle = calloc(NEEDLES_MAX, sizeof(*needles->needle));
 	if (needles->needle != NULL)
 		return needles;
@@ -75,12 +79,27 @@ known_already(const struct scan_needles *needles, const char *bytes, size_t len)
 	return false;
 }
 
+/* What it takes to put these together where lines cut them: the length of what is
+ * one word with two letters in it; of others even a part must do. */
+static size_t
+least_of(const char *bytes, size_t len)
+{
+	size_t i, letters = 0;
+
+	for (i = 0; i < len; i++) {
+		if (!scan_in_word((uint8_t)bytes[i]) || bytes[i] == '=')
+			return SCAN_SECRET_MIN;
+		letters += isalpha((uint8_t)bytes[i]) != 0;
+	}
+	return letters < 2 ? SCAN_SECRET_MIN : len;
+}
+
 static int
 add(struct scan_needles *needles, const char *name, const char *form,
     const char *bytes, size_t len)
 {
 	struct needle *needle;
-	size_t i;
+	size_t i, least;
 
 	if (len < SCAN_SECRET_MIN || known_already(needles, bytes, len))
 		return 0;
@@ -95,6 +114,8 @@ add(struct scan_needles *needles, const char *name, const char *form,
 	needle->name = name;
 	for (i = 0; i < len; i++)
 		needles->bytes |= (uint8_t)bytes[i] >= 0x80;
+	least = least_of(bytes, len);
+	needles->least = least < needles->least ? least : needles->least;
 	needles->count++;
 	return 0;
 }
@@ -410,6 +431,12 @@ bool
 scan_needles_bytes(const struct scan_needles *needles)
 {
 	return needles->bytes;
+}
+
+size_t
+scan_needles_least(const struct scan_needles *needles)
+{
+	return needles->least;
 }
 
 /*

@@ -21,6 +21,9 @@ int scan_needles_add(struct scan_needles *needles, const char *name,
 unsigned scan_needles_count(const struct scan_needles *needles);
 unsigned scan_needles_short(const struct scan_needles *needles);
 bool scan_needles_bytes(const struct scan_needles *needles);	/* one is not ASCII */
+/* Characters of a value that any of these, or a format, makes of what lines cut
+ * apart; SCAN_RUN_MIN at most. */
+size_t scan_needles_least(const struct scan_needles *needles);
 
 /* Call found for each, in order; they do not overlap. */
 void scan_needles_run(struct scan_needles *needles, const uint8_t *text,

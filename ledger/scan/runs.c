@@ -19,7 +19,7 @@
 #define PROBED 2048	/* digits that show whether a zlib stream begins */
 
 /* What a digit shows of the bytes that it is decoded to. */
-enum { FIRST, SECOND, THIRD, UPPER32, LOWER32, MAGIC_1, MAGIC_2 };
+enum { FIRST, SECOND, THIRD, UPPER32, LOWER32, MAGIC_1, MAGIC_2, MAGIC_3 };
 
 /* Of two zlib bytes in a long run, by where in a group they begin. */
 enum { EDGE_0, EDGE_0_NEXT, EDGE_1, EDGE_1_NEXT, EDGE_2, EDGE_2_NEXT };
@@ -65,6 +65,7 @@ fill_tables(void)
 	for (c = 0; c < sizeof(magics) / sizeof(magics[0]); c++) {
 		shown.of[(uint8_t)magics[c].digits[0]] |= 1u << MAGIC_1;
 		shown.of[(uint8_t)magics[c].digits[1]] |= 1u << MAGIC_2;
+		shown.of[(uint8_t)magics[c].digits[2]] |= 1u << MAGIC_3;
 	}
 	/* 78 and one of 01, 5e, 9c, da */
 	mark(&edges, "e", EDGE_0);
@@ -121,26 +122,32 @@ signs_of(const struct scan_planes *block, size_t left)
 {
 	unsigned __int128 a = two(block, FIRST), b = two(block, SECOND), c = two(block, THIRD);
 	uint64_t whole = left < TEXT_MIN ? 0 : first_bits(left - TEXT_MIN + 1);
+	uint64_t own = first_bits(left);
 
 	return (struct signs){
 		.text = in_a_row(~(a | b >> 1 | c >> 2)) & whole,
 		.turned = in_a_row(~(a >> 3 | b >> 2 | c >> 1)) & whole,
 		.magic = block->plane[MAGIC_1] & scan_ahead(block->plane[MAGIC_2],
-		    block[1].plane[MAGIC_2], 1),
-		.upper32 = scan_row(block->plane[UPPER32], block[1].plane[UPPER32], BASE32_MIN),
-		.lower32 = scan_row(block->plane[LOWER32], block[1].plane[LOWER32], BASE32_MIN),
+		    block[1].plane[MAGIC_2], 1) & scan_ahead(block->plane[MAGIC_3],
+		    block[1].plane[MAGIC_3], 2) & own,
+		.upper32 = scan_row(block->plane[UPPER32], block[1].plane[UPPER32],
+		    BASE32_MIN) & own,
+		.lower32 = scan_row(block->plane[LOWER32], block[1].plane[LOWER32],
+		    BASE32_MIN) & own,
 	};
 }
 
-/* Bits of up to `most` blocks of p, and of one more behind them. */
+/* Bits of up to `most` blocks of p, and of one more behind them: `left` digits of a
+ * run, to the end of the last block with what stands behind it (`there` bytes in
+ * all), then zeros. */
 static void
-planes_at(const struct scan_table *table, const uint8_t *p, size_t left, size_t most,
-    struct scan_planes *block)
+planes_at(const struct scan_table *table, const uint8_t *p, size_t left, size_t there,
+    size_t most, struct scan_planes *block)
 {
-	size_t n = left < (most + 1) * SCAN_LANE ? left : (most + 1) * SCAN_LANE;
-	size_t blocks = (n + SCAN_LANE - 1) / SCAN_LANE;
+	size_t blocks = (left + SCAN_LANE - 1) / SCAN_LANE;
 
-	scan_planes_of(table, p, n, block);
+	blocks = blocks < most + 1 ? blocks : most + 1;
+	scan_planes_of(table, p, there < blocks * SCAN_LANE ? there : blocks * SCAN_LANE, block);
 	if (blocks < most + 1)
 		memset(block + blocks, 0, sizeof(*block));
 }
@@ -415,7 +422,7 @@ take_short(const struct scan_part *part, const struct scan_run *run,
 	struct signs any = { .text = 0 }, sign;
 	unsigned phases = zlib_first(p);
 
-	planes_at(&shown, p, len, SHORT_BLOCKS, block);
+	planes_at(&shown, p, len, part->len - run->start, SHORT_BLOCKS, block);
 	for (at = 0; at < len; at += SCAN_LANE) {
 		sign = signs_of(block + at / SCAN_LANE, len - at);
 		if ((sign.text | sign.magic) != 0)
@@ -525,18 +532,28 @@ pair(const struct scan_planes *block, unsigned first, unsigned second)
 	    block[1].plane[second], 1);
 }
 
+/* Bytes of the part from a digit on. */
+static size_t
+there(const struct long_run *it, size_t at)
+{
+	return it->part->len - it->run.start - at;
+}
+
 static int
 take_zlib(struct long_run *it, size_t at)
 {
 	struct scan_planes block[BLOCKS + 1];
 	size_t i, end = it->len - at < BLOCKS * SCAN_LANE ? it->len : at + BLOCKS * SCAN_LANE;
+	uint64_t own;
 
-	planes_at(&edges, it->p + at, it->len - at, BLOCKS, block);
-	for (i = 0; at < end; at += SCAN_LANE, i++)
-		if (take_edges(it, pair(block + i, EDGE_0, EDGE_0_NEXT), at, 0, 0) != 0 ||
-		    take_edges(it, pair(block + i, EDGE_1, EDGE_1_NEXT), at, 2, 1) != 0 ||
-		    take_edges(it, pair(block + i, EDGE_2, EDGE_2_NEXT), at, 3, 2) != 0)
+	planes_at(&edges, it->p + at, it->len - at, there(it, at), BLOCKS, block);
+	for (i = 0; at < end; at += SCAN_LANE, i++) {
+		own = first_bits(it->len - at);
+		if (take_edges(it, pair(block + i, EDGE_0, EDGE_0_NEXT) & own, at, 0, 0) != 0 ||
+		    take_edges(it, pair(block + i, EDGE_1, EDGE_1_NEXT) & own, at, 2, 1) != 0 ||
+		    take_edges(it, pair(block + i, EDGE_2, EDGE_2_NEXT) & own, at, 3, 2) != 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -569,7 +586,7 @@ take_long(const struct scan_part *part, const struct scan_run *run,
 		if (at % (BLOCKS * SCAN_LANE) == 0) {
 			if (take_zlib(&it, at) != 0)
 				return -1;
-			planes_at(&shown, it.p + at, it.len - at, BLOCKS, block);
+			planes_at(&shown, it.p + at, it.len - at, there(&it, at), BLOCKS, block);
 		}
 		sign = signs_of(block + at / SCAN_LANE % BLOCKS, it.len - at);
 		if ((sign.text | sign.magic) != 0 && take_signs(&it, &sign, at) != 0)

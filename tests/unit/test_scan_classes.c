@@ -12,8 +12,11 @@
 #include <zlib.h>
 
 #include "ledger/scan/classes.h"
+#include "ledger/scan/escape.h"
 #include "ledger/scan/needles.h"
+#include "ledger/scan/scan.h"
 #include "ledger/scan/stream.h"
+#include "ledger/scan/view.h"
 
 #define GHP "ghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9"
 
@@ -300,6 +303,80 @@ lines(void **state)
 	scan_worker_free(worker);
 }
 
+static size_t
+joined(const char *before, const char *after, size_t least)
+{
+	return scan_join_word((const uint8_t *)after, strlen(after), (const uint8_t *)before +
+	    strlen(before), strlen(before), least);
+}
+
+/* What ends one line and begins the next is a value only with letters in it: not
+ * so, where a known secret may be of digits. */
+static void
+numbers(void **state)
+{
+	static const char *const times[] = { "\n2026-11-29T12:00:01 ok", "\n20261129-120001 1",
+	    "\n  1764417601.123456 x" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		assert_int_equal(joined("size=12345678", times[i], SCAN_RUN_MIN), 0);
+		assert_true(joined("size=12345678", times[i], SCAN_SECRET_MIN) > 0);
+	}
+	assert_int_equal(joined("SK12345678", "\n2026112912000100", SCAN_RUN_MIN), 1);
+	assert_int_equal(joined("=1S345678", "\n20261k2912000100", SCAN_RUN_MIN), 1);
+	assert_int_equal(joined("=12345678", "\n202611291200 01ab", SCAN_RUN_MIN), 1);
+	assert_int_equal(joined("=12345678", "\n202611291200:01ab", SCAN_RUN_MIN), 0);
+}
+
+static size_t
+least_with(const char *secret)
+{
+	struct scan_needles *needles = scan_needles_new();
+	size_t least;
+
+	assert_int_equal(scan_needles_add(needles, "it", (const uint8_t *)secret,
+	    strlen(secret)), 0);
+	least = scan_needles_least(needles);
+	scan_needles_free(needles);
+	return least;
+}
+
+/* Known secrets that lines cut apart: of digits, short, or of more than one word. */
+static void
+cut_secrets(void **state)
+{
+	static const char *const secrets[] = { "4929123456789012345678", "kX9.qP2wLong",
+	    "two words, and=more", "kX9qP2wLonger-and-longer", "1234567@890123456789" };
+	struct scan_needles *needles;
+	struct scan_worker *worker;
+	char text[100];
+	size_t i, cut, len;
+
+	(void)state;
+	assert_int_equal(least_with("4929123456789012345678"), SCAN_SECRET_MIN);
+	assert_int_equal(least_with("two words, and=more"), SCAN_SECRET_MIN);
+	assert_int_equal(least_with("kX9.qP2wLong"), 12);
+	assert_int_equal(least_with("kX9qP2wLonger-and-longer"), SCAN_RUN_MIN);
+	for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+		needles = scan_needles_new();
+		assert_int_equal(scan_needles_add(needles, "it", (const uint8_t *)secrets[i],
+		    strlen(secrets[i])), 0);
+		worker = worker_with(needles);
+		len = strlen(secrets[i]);
+		for (cut = 1; cut < len; cut++) {
+			snprintf(text, sizeof(text), "value: %.*s\n%s;", (int)cut, secrets[i],
+			    secrets[i] + cut);
+			/* a part of eight in one word, on one side at least */
+			if (i == 0 || i == 3 || (i == 1 && (cut >= 8 || len - cut >= 8)))
+				assert_int_equal(scan(worker, text, strlen(text)).known, 1);
+		}
+		scan_worker_free(worker);
+		scan_needles_free(needles);
+	}
+}
+
 int
 main(void)
 {
@@ -312,6 +389,8 @@ main(void)
 		cmocka_unit_test(bytes_in_long_runs),
 		cmocka_unit_test(needles_anywhere),
 		cmocka_unit_test(lines),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(cut_secrets),
 	};
 
 	return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
