@@ -67,6 +67,12 @@ alike(const struct json_memo_shape *shape, const char *text, size_t len,
 	}
 }
 
+static bool
+is_punctuation(char c)
+{
+	return c == ',' || c == ':' || c == '{' || c == '}' || c == '[' || c == ']';
+}
+
 /* Where the values of an object stand that was found good.  False where there
  * are too many, or the wanted one is an object itself or an array. */
 static bool
@@ -77,11 +83,12 @@ find_places(struct json_memo_shape *shape)
 
 	shape->count = 0;
 	for (p = text; p < end; p = behind) {
-		behind = json_scan_scalar(text, shape->len, p);
-		if (behind == NULL) {		/* punctuation */
-			behind = p + 1;
+		behind = p + 1;
+		if (is_punctuation(*p))
 			continue;
-		}
+		behind = json_scan_scalar(text, shape->len, p);
+		if (behind == NULL)
+			return false;
 		if (*behind == ':')		/* a name */
 			continue;
 		if (shape->count == JSON_MEMO_PLACES)
@@ -93,13 +100,15 @@ find_places(struct json_memo_shape *shape)
 	return found;
 }
 
+/* One in four takes another's place, so that where there are more shapes than
+ * places most of those that are kept stay, and are met again. */
 static void
 keep(struct json_memo *memo, const char *text, size_t len, const char *value,
     size_t value_len)
 {
 	struct json_memo_shape *shape = &memo->shape[memo->next];
 
-	if (len > JSON_MEMO_TEXT)
+	if (len > JSON_MEMO_TEXT || (shape->len != 0 && ++memo->missed % 4 != 0))
 		return;
 	*shape = (struct json_memo_shape){ .len = (uint16_t)len,
 	    .want_at = value != NULL ? (uint16_t)(value - text) : 0,

@@ -33,6 +33,7 @@ struct json_memo {
 		char text[JSON_MEMO_TEXT];
 	} shape[JSON_MEMO_SHAPES];
 	unsigned latest, next;		/* tried first; replaced next */
+	unsigned missed;		/* while all are taken */
 	struct json_scan scratch;
 };
 

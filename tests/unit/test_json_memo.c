@@ -88,9 +88,11 @@ shape_may_not(void **state)
 		assert_null(say(others[i]));
 		assert_int_equal(shapes(), i + 1);
 	}
-	/* One more takes the place of the oldest. */
-	assert_null(say("{\"z\":1}"));
+	/* One more takes the place of the oldest when it comes again. */
+	for (size_t i = 0; i < 5; i++)
+		assert_null(say("{\"z\":1}"));
 	assert_int_equal(shapes(), JSON_MEMO_SHAPES);
+	assert_memory_equal(memo.shape[0].text, "{\"z\":1}", 7);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		assert_null(say(others[i]));
 }
