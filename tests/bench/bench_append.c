@@ -19,8 +19,9 @@
  *                    nobody waits
  *
  * The raw ones write to a file that grows, and then again ("zeroed") over zeros
- * taken a MiB at a time, which is what the recorder does.  All alternate on one disk in one
- * run, so that ratios of a round mean something on a shared machine.  With
+ * taken a MiB at a time, which is what the recorder does; the one alone also into
+ * a file for which fallocate took the space ("allocated").  All alternate on one
+ * disk in one run, so that ratios of a round mean something on a shared machine.  With
  * callers only so many are measured; with what too ("process", "thread", "raw",
  * "zeroed", "alone") that one alone runs, to be profiled.
  */
@@ -419,6 +420,7 @@ show(const char *name, unsigned callers, const struct result *r)
 
 struct ratios {
 	double answering[ROUNDS], alone[ROUNDS];	/* both growing */
+	double alone_allocated[ROUNDS];
 	double answering_zeroed[ROUNDS], alone_zeroed[ROUNDS];
 	double thread[ROUNDS], cpu[ROUNDS];
 };
@@ -440,6 +442,8 @@ compare_at(unsigned callers)
 			process = measure(callers, PROCESS);
 		zeroed = measure(callers, ZEROED);
 		bare = alone(process.batch, RAW_GROWING);
+		ratios.alone_allocated[i] = process.rate /
+		    alone(process.batch, RAW_ALLOCATED);
 		ratios.alone_zeroed[i] = process.rate /
 		    alone(process.batch, RAW_ZEROED);
 		thread = measure(callers, THREAD);
@@ -459,10 +463,11 @@ compare_at(unsigned callers)
 	printf("%2u callers  raw, alone       %7.0f records/s in batches of "
 	    "%.1f\n", callers, bare, process.batch);
 	printf("%2u callers  process / raw that answers: %.2f, zeroed %.2f (cpu "
-	    "%.2f)   / raw alone: %.2f, zeroed %.2f   / thread: %.2f   (medians "
-	    "of %d)\n\n", callers, median(ratios.answering, ROUNDS),
+	    "%.2f)   / raw alone: %.2f, allocated %.2f, zeroed %.2f   / thread: "
+	    "%.2f   (medians of %d)\n\n", callers, median(ratios.answering, ROUNDS),
 	    median(ratios.answering_zeroed, ROUNDS),
 	    median(ratios.cpu, ROUNDS), median(ratios.alone, ROUNDS),
+	    median(ratios.alone_allocated, ROUNDS),
 	    median(ratios.alone_zeroed, ROUNDS),
 	    median(ratios.thread, ROUNDS), ROUNDS);
 	fflush(stdout);
@@ -477,9 +482,9 @@ only(unsigned callers, const char *what)
 	struct result result = { .rate = 0 };
 
 	if (strcmp(what, "alone") == 0) {
-		printf("%2u callers  raw, alone       %7.0f records/s, zeroed "
-		    "%7.0f\n", callers, alone(callers, RAW_GROWING),
-		    alone(callers, RAW_ZEROED));
+		printf("%2u callers  raw, alone       %7.0f records/s, allocated "
+		    "%7.0f, zeroed %7.0f\n", callers, alone(callers, RAW_GROWING),
+		    alone(callers, RAW_ALLOCATED), alone(callers, RAW_ZEROED));
 		return;
 	}
 	result = measure(callers, subject);

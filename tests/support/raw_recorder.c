@@ -90,18 +90,24 @@ answer(struct server *server)
 		channel_ring_port(server->channel, i);
 }
 
+static void
+take_space(int fd, enum raw_file file, uint64_t *ready)
+{
+	static const char zeros[1024 * 1024];
+	const off_t from = (off_t)*ready, len = sizeof(zeros);
+
+	if (file == RAW_ALLOCATED ? fallocate(fd, 0, from, len) != 0 :
+	    pwrite(fd, zeros, sizeof(zeros), from) != (ssize_t)len)
+		fail("raw recorder");
+	*ready += sizeof(zeros);
+}
+
 void
 raw_write(int fd, enum raw_file file, const char *bytes, size_t len,
     uint64_t *at, uint64_t *ready)
 {
-	static const char zeros[1024 * 1024];
-
-	if (file == RAW_ZEROED && *at + len > *ready) {
-		if (pwrite(fd, zeros, sizeof(zeros), (off_t)*ready) !=
-		    (ssize_t)sizeof(zeros))
-			fail("raw recorder");
-		*ready += sizeof(zeros);
-	}
+	if (file != RAW_GROWING && *at + len > *ready)
+		take_space(fd, file, ready);
 	if (pwrite(fd, bytes, len, (off_t)*at) != (ssize_t)len ||
 	    fdatasync(fd) != 0)
 		fail("raw recorder");

@@ -21,17 +21,18 @@ struct raw_recorder {
 	pid_t pid;
 };
 
-/* Into a file that grows with each write, or over zeros that are taken a MiB at
- * a time, as the recorder does. */
-enum raw_file { RAW_GROWING, RAW_ZEROED };
+/* Into a file that grows with each write; over blocks that fallocate took a MiB
+ * at a time; or over zeros that were written a MiB at a time, as the recorder
+ * does. */
+enum raw_file { RAW_GROWING, RAW_ALLOCATED, RAW_ZEROED };
 
 /* Fork it.  Its file is made in dir and gone with it.  envelope is put in front
  * of each body.  Ends the program where something fails. */
 void raw_start(struct raw_recorder *raw, const char *dir, unsigned ports,
     const char *envelope, enum raw_file file);
 
-/* Write len bytes at *at, taking zeros up to *ready where the file is zeroed;
- * then fdatasync. */
+/* Write len bytes at *at, taking space up to *ready where the file is not to grow; then
+ * fdatasync. */
 void raw_write(int fd, enum raw_file file, const char *bytes, size_t len,
     uint64_t *at, uint64_t *ready);
 
