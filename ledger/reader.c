@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ledger/evidence.h"
@@ -22,6 +23,7 @@ struct file {
 
 struct reader {
 	int dirfd, fd;
+	char *dir;			/* what dirfd was opened by */
 	bool bundle;
 	struct file *file;
 	unsigned files, at;		/* at: the file being read */
@@ -153,9 +155,11 @@ reader_open(const char *dir, char *err, size_t err_len)
 	struct reader *r = calloc(1, sizeof(*r));
 	char why[256] = "out of memory";
 
-	if (r == NULL || (r->buf = malloc(BUFFER)) == NULL)
+	if (r == NULL)
 		goto bad;
-	r->fd = -1;
+	r->dirfd = r->fd = -1;
+	if ((r->buf = malloc(BUFFER)) == NULL || (r->dir = strdup(dir)) == NULL)
+		goto bad;
 	if ((r->dirfd = evidence_dir(dir)) < 0) {
 		snprintf(why, sizeof(why), "%s", strerror(errno));
 		goto bad;
@@ -172,8 +176,6 @@ reader_open(const char *dir, char *err, size_t err_len)
 	return r;
 bad:
 	snprintf(err, err_len, "%.200s: %s", dir, why);
-	if (r != NULL && r->buf == NULL)
-		r->dirfd = r->fd = -1;
 	reader_close(r);
 	return NULL;
 }
@@ -189,7 +191,17 @@ reader_close(struct reader *r)
 		close(r->dirfd);
 	free(r->file);
 	free(r->buf);
+	free(r->dir);
 	free(r);
+}
+
+bool
+reader_put_aside(const struct reader *r)
+{
+	struct stat opened, named;
+
+	return fstat(r->dirfd, &opened) == 0 && (stat(r->dir, &named) != 0 ||
+	    named.st_dev != opened.st_dev || named.st_ino != opened.st_ino);
 }
 
 uint64_t

@@ -36,6 +36,10 @@ uint64_t reader_first(const struct reader *reader);
 uint64_t reader_bytes(const struct reader *reader);
 bool reader_is_bundle(const struct reader *reader);
 
+/* Whether the directory that was opened is no more the one of that name: a
+ * ledger that was put aside grows no more, though it can still be read. */
+bool reader_put_aside(const struct reader *reader);
+
 /* Go on at record index, which may be one past the last; reads at most one
  * file on the way.  0, or -1 where there is no such place, with a message. */
 int reader_seek(struct reader *reader, uint64_t index, char *err, size_t err_len);

@@ -21,7 +21,6 @@
 
 #define BATCH_MAX 512			/* records of one request */
 #define BATCH_BYTES (2 * 1024 * 1024)	/* of one request, without the last record */
-#define FOLLOW_NS 250000000L
 
 const struct opt cmd_export_opts[] = {
 	{ "to", 0, "URL", false, "send it: otlp to http(s)://HOST[:PORT], cef to tls://HOST[:PORT]" },
@@ -210,9 +209,8 @@ take_line(struct job *j, const struct reader_line *line)
 static int
 export_all(struct job *j, struct reader *reader)
 {
-	const struct timespec pause = { 0, FOLLOW_NS };
 	struct reader_line line;
-	int n;
+	int n, wait = 1;
 
 	for (;;) {
 		n = reader_next(reader, &line, j->err, sizeof(j->err));
@@ -223,8 +221,9 @@ export_all(struct job *j, struct reader *reader)
 			return -1;
 		if (n == 0 && !opt_flag(j->opts, "follow"))
 			return 0;
-		if (n == 0)
-			nanosleep(&pause, NULL);
+		if (n == 0 && (wait = ledger_args_wait(reader, wait == 2, j->err,
+		    sizeof(j->err))) == -1)
+			return -1;
 	}
 }
 

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #define TAIL_MAX 100000
-#define FOLLOW_NS 250000000L
 
 const struct opt cmd_ledger_opts[] = {
 	{ "lines", 'n', "N", false, "how many records; default 20" },
@@ -132,9 +131,8 @@ find_begin(struct reader *reader, const struct printer *p, size_t max, uint64_t 
 static int
 print_from_here(struct reader *reader, const struct printer *p, bool follow, char *err)
 {
-	const struct timespec pause = { 0, FOLLOW_NS };
 	struct reader_line line;
-	int n;
+	int n, wait = 1;
 
 	for (;;) {
 		while ((n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1)
@@ -143,7 +141,8 @@ print_from_here(struct reader *reader, const struct printer *p, bool follow, cha
 			return n;
 		if (fflush(stdout) != 0)
 			return 0;	/* nobody reads it any more */
-		nanosleep(&pause, NULL);
+		if ((wait = ledger_args_wait(reader, wait == 2, err, CLI_ERR_MAX)) == -1)
+			return -1;
 	}
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#define FOLLOW_NS 250000000L
+
 static int
 moment(const struct opts *opts, const char *name, int64_t *time_us)
 {
@@ -92,4 +94,20 @@ ledger_args_open(const struct opts *opts, struct reader **reader)
 		return 0;
 	cli_err("%s", cli_clean(err));
 	return CLI_USAGE;
+}
+
+int
+ledger_args_wait(const struct reader *reader, bool last, char *err, size_t err_len)
+{
+	const struct timespec pause = { 0, FOLLOW_NS };
+
+	if (last) {
+		snprintf(err, err_len, "this ledger was put aside and grows no more: begin "
+		    "again with the one that took its place");
+		return -1;
+	}
+	if (reader_put_aside(reader))
+		return 2;	/* what was written before that is read yet */
+	nanosleep(&pause, NULL);
+	return 1;
 }

@@ -10,7 +10,7 @@
 #include <limits.h>
 
 #define LEDGER_FILTER_OPTS \
-	{ "run", 0, "ID", false, "only records of this run" }, \
+	{ "run", 0, "ID", false, "only records of this run, or of those whose id begins so" }, \
 	{ "type", 0, "TYPE", false, "only records of this type, such as refusal" }, \
 	{ "stream", 0, "NAME", false, "only records of this stream" }, \
 	{ "target", 0, "TEXT", false, "only records about a target that holds this text" }, \
@@ -23,5 +23,9 @@ int ledger_args_filter(const struct opts *opts, struct filter *filter);
 /* --ledger, or the home's. */
 int ledger_args_dir(const struct opts *opts, char *dir, size_t cap);
 int ledger_args_open(const struct opts *opts, struct reader **reader);
+
+/* For who follows a ledger and is at its end: wait a moment.  1: read on; 2:
+ * read on, nothing will come behind that; -1: it was put aside, with a message. */
+int ledger_args_wait(const struct reader *reader, bool last, char *err, size_t err_len);
 
 #endif

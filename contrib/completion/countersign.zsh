@@ -267,7 +267,7 @@ case "$at" in
 		'--help:show help'
 		'--lines:how many records; default 20'
 		'--follow:go on as records are written'
-		'--run:only records of this run'
+		'--run:only records of this run, or of those whose id begins so'
 		'--type:only records of this type, such as refusal'
 		'--stream:only records of this stream'
 		'--target:only records about a target that holds this text'
@@ -281,7 +281,7 @@ case "$at" in
 	' ledger tail') offer=(
 		'--lines:how many records; default 20'
 		'--follow:go on as records are written'
-		'--run:only records of this run'
+		'--run:only records of this run, or of those whose id begins so'
 		'--type:only records of this type, such as refusal'
 		'--stream:only records of this stream'
 		'--target:only records about a target that holds this text'
@@ -293,7 +293,7 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' ledger query') offer=(
-		'--run:only records of this run'
+		'--run:only records of this run, or of those whose id begins so'
 		'--type:only records of this type, such as refusal'
 		'--stream:only records of this stream'
 		'--target:only records about a target that holds this text'
@@ -321,7 +321,7 @@ case "$at" in
 		'--tries:give a batch up after so many tries; default never'
 		'--record-integrity:ocsf\: the attestation of 1.9'\''s record_integrity'
 		'--adapter:vlc1\: print the adapter'\''s declaration, and end'
-		'--run:only records of this run'
+		'--run:only records of this run, or of those whose id begins so'
 		'--type:only records of this type, such as refusal'
 		'--stream:only records of this stream'
 		'--target:only records about a target that holds this text'

@@ -25,10 +25,18 @@ is(struct record_slice slice, const char *text)
 	    memcmp(slice.ptr, text, slice.len) == 0);
 }
 
+/* Runs are shown by the beginning of their ids. */
+static bool
+begins(struct record_slice slice, const char *text)
+{
+	return text == NULL || (slice.ptr != NULL && text[0] != '\0' &&
+	    slice.len >= strlen(text) && memcmp(slice.ptr, text, strlen(text)) == 0);
+}
+
 static bool
 envelope_matches(const struct filter *f, const struct record_line *r)
 {
-	return is(r->run, f->run) && is(r->type, f->type) && is(r->stream, f->stream) &&
+	return begins(r->run, f->run) && is(r->type, f->type) && is(r->stream, f->stream) &&
 	    r->time_us >= f->since_us && r->time_us <= f->until_us;
 }
 

@@ -13,7 +13,8 @@
 
 struct filter {
 	/* NULL: any */
-	const char *run, *type, *stream;
+	const char *run;	/* its id, or the beginning of it, as it is shown */
+	const char *type, *stream;
 	const char *target;	/* a part of what facts_about says, case ignored */
 	const char *decision;	/* "allow", "deny", "ask", or "failed" */
 	int64_t since_us, until_us;	/* INT64_MIN, INT64_MAX: no bound; both inclusive */
