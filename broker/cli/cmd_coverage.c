@@ -48,13 +48,13 @@ cmd_coverage(int argc, char **argv)
 
 /* coverage_main reads them; these are for the shells' completion. */
 static const struct opt import_opts[] = {
-	{ "format", 0, "FORMAT", false, "combined, json or egress" },
+	{ "format", 0, "FORMAT", false, "combined, json, egress or conntrack" },
 	{ "source", 0, "NAME", false, "whose log it is" },
 	{ "instance", 0, "NAME", false, "which one of several" },
 	{ "base", 0, "URL", false, "the service, for logs that do not name the host" },
 	{ "field", 0, "WHAT=NAME", false, "json: what a member is called" },
 	{ "client", 0, "ADDRESS", false, "that client's lines only" },
-	{ "resolve", 0, "ADDRESS=HOST", false, "egress: what an address is called" },
+	{ "resolve", 0, "ADDRESS=HOST", false, "of networks: what an address is called" },
 	{ "exhaustive", 0, NULL, false, "the log misses nothing of what it sees" },
 	{ "from", 0, "TIME", false, "from when" },
 	{ "to", 0, "TIME", false, "to when" },

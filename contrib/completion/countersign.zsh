@@ -223,13 +223,13 @@ case "$at" in
 		'--help:show help'
 		) ;;
 	' coverage import') offer=(
-		'--format:combined, json or egress'
+		'--format:combined, json, egress or conntrack'
 		'--source:whose log it is'
 		'--instance:which one of several'
 		'--base:the service, for logs that do not name the host'
 		'--field:json\: what a member is called'
 		'--client:that client'\''s lines only'
-		'--resolve:egress\: what an address is called'
+		'--resolve:of networks\: what an address is called'
 		'--exhaustive:the log misses nothing of what it sees'
 		'--from:from when'
 		'--to:to when'

@@ -1,37 +1,13 @@
-#include <arpa/inet.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "ledger/coverage/import.h"
+#include "ledger/coverage/import_impl.h"
 #include "ledger/json_out.h"
 #include "ledger/record.h"
 
 #define FIRST_MAX 65536
-#define ORIGINS_MAX 64
-static const char LEFT_OUT[] = "";	/* no action, or another client's: no fault */
 
-struct line {
-	char *text;
-	size_t len;
-	int64_t time_us;
-	int outcome;
-	char kind[ACT_KIND_MAX + 1], verb[ACT_VERB_MAX + 1];
-	char target[ACT_TARGET_MAX + 1], id[TRUTH_ID_MAX + 1];
-};
-
-struct import {
-	const struct import_options *options;
-	struct import_result *result;
-	struct line line;
-	struct act act;
-	FILE *body;
-	char *origin[ORIGINS_MAX];	/* that were seen, with "/" and a star behind */
-	size_t origins;
-	bool more_origins;
-	int64_t grain_us;		/* that all times are multiples of */
-};
+const char import_left_out[] = "";
 
 /* ---- fields of JSON ---- */
 
@@ -52,169 +28,7 @@ import_field_default(enum import_field field)
 	return fields[field].usual;
 }
 
-/* ---- times ---- */
-
-static bool
-digits(const char *text, size_t n, int *value)
-{
-	*value = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return false;
-		*value = 10 * *value + (text[i] - '0');
-	}
-	return true;
-}
-
-static int64_t
-utc(int year, int month, int day, int hour, int minute, int second)
-{
-	struct tm tm = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day,
-	    .tm_hour = hour, .tm_min = minute, .tm_sec = second };
-
-	return (int64_t)timegm(&tm) * 1000000;
-}
-
-/* "+0130" or "+01:30" or "Z"; how much to take off. */
-static bool
-zone_of(const char *text, int64_t *offset_us)
-{
-	const size_t len = strlen(text);
-	int hours, minutes;
-
-	*offset_us = 0;
-	if (strcmp(text, "Z") == 0)
-		return true;
-	if ((len != 5 && !(len == 6 && text[3] == ':')) ||
-	    (text[0] != '+' && text[0] != '-') || !digits(text + 1, 2, &hours) ||
-	    !digits(text + len - 2, 2, &minutes) || hours > 23 || minutes > 59)
-		return false;
-	*offset_us = (hours * INT64_C(60) + minutes) * 60000000 * (text[0] == '-' ? -1 : 1);
-	return true;
-}
-
-static bool
-in_range(int64_t time_us)
-{
-	return time_us >= 0 && time_us <= RECORD_TIME_MAX;
-}
-
-static bool
-is_day(int year, int month, int day)
-{
-	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-	return month >= 1 && month <= 12 && day >= 1 &&
-	    day <= days[month - 1] + (month == 2 && leap);
-}
-
-/* "2026-11-30T01:02:21[.454249](Z|+01:00)" */
-static bool
-read_rfc3339(const char *text, int64_t *time_us)
-{
-	int v[6], width = 100000;
-	int64_t offset, part = 0;
-	const size_t len = strlen(text);
-
-	if (len < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != ' ') ||
-	    text[13] != ':' || text[16] != ':' || !digits(text, 4, &v[0]) ||
-	    !digits(text + 5, 2, &v[1]) || !digits(text + 8, 2, &v[2]) ||
-	    !digits(text + 11, 2, &v[3]) || !digits(text + 14, 2, &v[4]) ||
-	    !digits(text + 17, 2, &v[5]) || !is_day(v[0], v[1], v[2]) ||
-	    v[3] > 23 || v[4] > 59 || v[5] > 60)
-		return false;
-	text += 19;
-	if (*text == '.')
-		for (text++; *text >= '0' && *text <= '9'; text++, width /= 10)
-			part += (*text - '0') * width;
-	if (!zone_of(text, &offset))
-		return false;
-	*time_us = utc(v[0], v[1], v[2], v[3], v[4], v[5]) + part - offset;
-	return in_range(*time_us);
-}
-
-/* Seconds since 1970, with a fraction. */
-static bool
-read_seconds(const char *text, int64_t *time_us)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (*text < '0' || *text > '9' || *end != '\0' || !isfinite(value) || value > 253402300799.0)
-		return false;
-	*time_us = (int64_t)(value * 1e6 + 0.5);
-	return in_range(*time_us);
-}
-
-/* "30/Nov/2026:01:02:21 +0000" */
-static bool
-read_clf_time(const char *text, int64_t *time_us)
-{
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	int day, year, hour, minute, second;
-	const char *month;
-	char name[4];
-	int64_t offset;
-
-	if (strlen(text) != 26 || text[2] != '/' || text[6] != '/' || text[11] != ':' ||
-	    text[14] != ':' || text[17] != ':' || text[20] != ' ' || !digits(text, 2, &day) ||
-	    !digits(text + 7, 4, &year) || !digits(text + 12, 2, &hour) ||
-	    !digits(text + 15, 2, &minute) || !digits(text + 18, 2, &second))
-		return false;
-	snprintf(name, sizeof(name), "%.3s", text + 3);
-	month = strstr(months, name);
-	if (month == NULL || (month - months) % 3 != 0 ||
-	    !is_day(year, (int)(month - months) / 3 + 1, day) || hour > 23 || minute > 59 || second > 60 || !zone_of(text + 21, &offset))
-		return false;
-	*time_us = utc(year, (int)(month - months) / 3 + 1, day, hour, minute, second) - offset;
-	return in_range(*time_us);
-}
-
-/* ---- what lines are filtered by, and renamed ---- */
-
-/* An address in one spelling: as an IPv6 one, of which IPv4 has a part. */
-static bool
-read_address(const char *text, struct in6_addr *address)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (inet_pton(AF_INET6, text, address) == 1)
-		return true;
-	memcpy(address->s6_addr, mapped, sizeof(mapped));
-	return inet_pton(AF_INET, text, address->s6_addr + sizeof(mapped)) == 1;
-}
-
-static bool
-is_one_client(const char *a, const char *b)
-{
-	struct in6_addr x, y;
-
-	return strcmp(a, b) == 0 || (read_address(a, &x) && read_address(b, &y) &&
-	    memcmp(&x, &y, sizeof(x)) == 0);
-}
-
-static bool
-is_wanted(const struct import *m, const char *client)
-{
-	for (size_t i = 0; i < m->options->clients; i++)
-		if (is_one_client(m->options->client[i], client))
-			return true;
-	return m->options->clients == 0;
-}
-
-/* The name that the caller knows an address by. */
-static const char *
-resolve(const struct import *m, const char *host)
-{
-	const size_t len = strlen(host);
-
-	for (size_t i = 0; i < m->options->resolves; i++)
-		if (strncmp(m->options->resolve[i], host, len) == 0 &&
-		    m->options->resolve[i][len] == '=')
-			return m->options->resolve[i] + len + 1;
-	return host;
-}
+/* ---- targets ---- */
 
 static bool
 is_url(const char *text)
@@ -235,7 +49,7 @@ put_url(struct import *m, const char *host, const char *path)
 	else if (host != NULL)
 		n = snprintf(m->line.target, sizeof(m->line.target), "%.*s://%s%s",
 		    scheme_end != NULL ? (int)(scheme_end - base) : 5,
-		    scheme_end != NULL ? base : "https", resolve(m, host), path);
+		    scheme_end != NULL ? base : "https", import_resolve(m, host), path);
 	else if (base != NULL)
 		n = snprintf(m->line.target, sizeof(m->line.target), "%.*s%s",
 		    (int)(strlen(base) - (base[strlen(base) - 1] == '/')), base, path);
@@ -246,10 +60,8 @@ put_url(struct import *m, const char *host, const char *path)
 
 /* ---- combined ---- */
 
-/* The next field, as text in place, past which *at goes; quotes and brackets off,
- * escapes read.  NULL where there is none. */
-static char *
-next_field(char **at)
+char *
+import_next(char **at)
 {
 	char *p = *at, *to, *begin, close;
 
@@ -291,7 +103,7 @@ read_request(struct import *m, char *request)
 	char *path = strchr(request, ' '), *end;
 
 	if (request[0] == '\0' || strcmp(request, "-") == 0)
-		return LEFT_OUT;
+		return import_left_out;
 	end = path != NULL ? strrchr(path + 1, ' ') : NULL;
 	if (path == NULL || end == NULL || strncmp(end + 1, "HTTP/", 5) != 0)
 		return "a request line of method, target and HTTP version";
@@ -300,27 +112,27 @@ read_request(struct import *m, char *request)
 		return "too long a method";
 	memcpy(m->line.verb, request, strlen(request) + 1);
 	if (path[0] != '/' && !is_url(path))
-		return LEFT_OUT;	/* "*", or an authority: about no resource */
+		return import_left_out;	/* "*", or an authority: about no resource */
 	return put_url(m, NULL, path);
 }
 
 static const char *
 read_combined(struct import *m)
 {
-	char *at = m->line.text, *client = next_field(&at), *time, *request, *status;
+	char *at = m->line.text, *client = import_next(&at), *time, *request, *status;
 	const char *why;
 
-	(void)next_field(&at);		/* ident */
-	(void)next_field(&at);		/* user */
-	time = next_field(&at);
-	request = next_field(&at);
-	status = next_field(&at);
-	if (status == NULL || strlen(status) != 3 || !digits(status, 3, &m->line.outcome))
+	(void)import_next(&at);		/* ident */
+	(void)import_next(&at);		/* user */
+	time = import_next(&at);
+	request = import_next(&at);
+	status = import_next(&at);
+	if (status == NULL || strlen(status) != 3 || !import_digits(status, 3, &m->line.outcome))
 		return "address, two names, [time], \"request\", status";
-	if (!read_clf_time(time, &m->line.time_us))
+	if (!import_clf_time(time, &m->line.time_us))
 		return "a time such as [30/Nov/2026:01:02:21 +0000]";
-	if (!is_wanted(m, client))
-		return LEFT_OUT;
+	if (!import_is_wanted(m, client))
+		return import_left_out;
 	memcpy(m->line.kind, "http", 5);
 	why = read_request(m, request);
 	return why;
@@ -354,7 +166,7 @@ read_json_time(const json_t *value, int64_t *time_us)
 	if (json_is_integer(value)) {
 		*time_us = json_integer_value(value) <= RECORD_TIME_MAX / 1000000 ?
 		    json_integer_value(value) * 1000000 : -1;
-		return in_range(*time_us);
+		return import_in_range(*time_us);
 	}
 	if (json_is_real(value)) {
 		if (!(json_real_value(value) >= 0 && json_real_value(value) < 253402300799.0))
@@ -362,7 +174,7 @@ read_json_time(const json_t *value, int64_t *time_us)
 		*time_us = (int64_t)(json_real_value(value) * 1e6 + 0.5);
 		return true;
 	}
-	return text != NULL && (read_rfc3339(text, time_us) || read_seconds(text, time_us));
+	return text != NULL && (import_rfc3339(text, time_us) || import_seconds(text, time_us));
 }
 
 /* A status is a number, or one in a string. */
@@ -375,7 +187,7 @@ read_json_outcome(struct import *m, const json_t *value)
 	    json_integer_value(value) <= 999)
 		m->line.outcome = (int)json_integer_value(value);
 	else if (text != NULL && strlen(text) == 3)
-		return digits(text, 3, &m->line.outcome) ? NULL : "a status of three digits";
+		return import_digits(text, 3, &m->line.outcome) ? NULL : "a status of three digits";
 	else if (value != NULL && !json_is_null(value))
 		return "a status from 100 to 999";
 	return NULL;
@@ -391,8 +203,8 @@ read_json_members(struct import *m, const json_t *line)
 	const char *id = json_string_value(member(m, line, IMPORT_ID));
 	const char *why;
 
-	if (!is_wanted(m, client != NULL ? client : ""))
-		return LEFT_OUT;
+	if (!import_is_wanted(m, client != NULL ? client : ""))
+		return import_left_out;
 	if (!read_json_time(member(m, line, IMPORT_TIME), &m->line.time_us))
 		return "a time: seconds, or as in RFC 3339 (--field time=NAME)";
 	if (verb == NULL || path == NULL || strlen(verb) > ACT_VERB_MAX)
@@ -418,32 +230,6 @@ read_json(struct import *m)
 	return why;
 }
 
-/* ---- egress ---- */
-
-static const char *
-read_egress(struct import *m)
-{
-	char *at = m->line.text, *time = next_field(&at), *host = next_field(&at);
-	char *port = next_field(&at), *protocol = next_field(&at);
-	int value, n;
-
-	if (time == NULL || host == NULL || port == NULL || strlen(port) > 5 ||
-	    !digits(port, strlen(port), &value) || next_field(&at) != NULL)
-		return "time, host, port, and a protocol or nothing";
-	if (!read_seconds(time, &m->line.time_us) && !read_rfc3339(time, &m->line.time_us))
-		return "a time: seconds, or as in RFC 3339";
-	if (!is_wanted(m, ""))
-		return "no clients here to choose from (--client)";
-	if (protocol != NULL && !act_kind_valid(protocol))
-		return "a protocol such as tcp";
-	snprintf(m->line.kind, sizeof(m->line.kind), "%s", protocol != NULL ? protocol : "tcp");
-	memcpy(m->line.verb, "*", 2);
-	host = (char *)(uintptr_t)resolve(m, host);
-	n = snprintf(m->line.target, sizeof(m->line.target), strchr(host, ':') != NULL &&
-	    host[0] != '[' ? "[%s]:%s" : "%s:%s", host, port);
-	return n > 0 && (size_t)n < sizeof(m->line.target) ? NULL : "too long a target";
-}
-
 /* ---- lines ---- */
 
 static void
@@ -454,7 +240,7 @@ note_origin(struct import *m)
 	for (size_t i = 0; i < m->origins; i++)
 		if (strncmp(m->origin[i], m->act.target, len) == 0 && m->origin[i][len] == '/')
 			return;
-	if (len == 0 || m->origins == ORIGINS_MAX) {
+	if (len == 0 || m->origins == IMPORT_ORIGINS_MAX) {
 		m->more_origins = m->more_origins || len > 0;
 		return;
 	}
@@ -479,7 +265,7 @@ take_line(struct import *m)
 	    m->line.id[0] != '\0' ? m->line.id : NULL };
 	struct truth_line out = line;
 	static const char *(*const readers[])(struct import *) = { read_combined, read_json,
-	    read_egress };
+	    import_egress, import_conntrack };
 	char *buf;
 	const char *why;
 	int n;
@@ -525,10 +311,10 @@ read_lines(struct import *m, FILE *in)
 			m->line.text[--n] = '\0';
 		m->line.len = (size_t)n;
 		if (n <= TRUTH_LINE_MAX && strlen(m->line.text) == (size_t)n)
-			why = n == 0 ? LEFT_OUT : take_line(m);
+			why = n == 0 ? import_left_out : take_line(m);
 		r->taken += why == NULL;
-		r->left_out += why == LEFT_OUT;
-		if (why == NULL || why == LEFT_OUT)
+		r->left_out += why == import_left_out;
+		if (why == NULL || why == import_left_out)
 			continue;
 		if (r->unread++ == 0) {
 			r->first_unread = number;
@@ -543,8 +329,13 @@ static void
 put_sees(const struct import *m, struct json_out *o)
 {
 	json_out_array(o, "sees");
+	if (m->options->format == IMPORT_CONNTRACK) {
+		json_out_object(o, NULL);
+		json_out_str(o, "kind", "udp");
+		json_out_object_end(o);
+	}
 	json_out_object(o, NULL);
-	json_out_str(o, "kind", m->options->format == IMPORT_EGRESS ? "tcp" : "http");
+	json_out_str(o, "kind", m->options->format >= IMPORT_EGRESS ? "tcp" : "http");
 	if (m->origins > 0 && !m->more_origins) {
 		json_out_array(o, "targets");
 		for (size_t i = 0; i < m->origins; i++)

@@ -6,6 +6,9 @@
  *   json      one JSON object a line, members named by the caller: access logs of
  *             nginx (escape=json), Caddy, and others; audit lines of forges
  *   egress    "time host port [protocol]": connections that left a machine
+ *   conntrack what conntrack(8) writes: events (-E -o timestamp), of which the new
+ *             connections are taken, or its table (-L -o ktimestamp, with TZ=UTC);
+ *             with or without -o extended.  The client is who opened it
  *
  * Queries and fragments are dropped: they may hold secrets.  Nothing of a line
  * that was not understood is repeated anywhere.
@@ -19,7 +22,9 @@
 
 #define IMPORT_LIST_MAX 64
 
-enum import_format { IMPORT_COMBINED, IMPORT_JSON, IMPORT_EGRESS };
+/* Those of services first, then those of networks. */
+enum import_format { IMPORT_COMBINED, IMPORT_JSON, IMPORT_EGRESS, IMPORT_CONNTRACK,
+	IMPORT_FORMATS };
 
 /* Members of a JSON line; a '.' leads into an object within. */
 enum import_field {

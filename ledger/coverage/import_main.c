@@ -15,7 +15,9 @@ static const char import_help[] =
 "\n"
 "Options:\n"
 "      --format=FORMAT   combined (also the common log format; the default), json\n"
-"                        (an object a line), or egress (time host port [protocol])\n"
+"                        (an object a line), egress (time host port [protocol]),\n"
+"                        or conntrack (-E -o timestamp, or TZ=UTC conntrack -L\n"
+"                        -o ktimestamp)\n"
 "      --source=NAME     whose log it is, such as nginx; default the format's name\n"
 "      --instance=NAME   which one of several\n"
 "      --base=URL        the service's URL, for logs that do not name the host\n"
@@ -23,7 +25,7 @@ static const char import_help[] =
 "                        outcome, client or id, such as time=ts or\n"
 "                        target=request.uri; again for more\n"
 "      --client=ADDRESS  take the lines of that client only; again for more\n"
-"      --resolve=ADDRESS=HOST  egress: what an address is called in the ledger\n"
+"      --resolve=ADDRESS=HOST  of networks: what an address is called in the ledger\n"
 "      --exhaustive      the log misses nothing of what it sees: a recorded request\n"
 "                        that is not in it is reported\n"
 "      --from=TIME, --to=TIME  from when to when it does, in UTC, such as\n"
@@ -56,13 +58,13 @@ set_field(struct import_options *o, const char *text)
 	return -1;
 }
 
+static const char *const formats[IMPORT_FORMATS] = { "combined", "json", "egress", "conntrack" };
+
 static int
 set_format(struct import_options *o, const char *text)
 {
-	static const char *const names[] = { "combined", "json", "egress" };
-
-	for (unsigned i = 0; i < 3; i++)
-		if (strcmp(text, names[i]) == 0) {
+	for (unsigned i = 0; i < IMPORT_FORMATS; i++)
+		if (strcmp(text, formats[i]) == 0) {
 			o->format = i;
 			return 0;
 		}
@@ -91,10 +93,9 @@ static const char *
 check_import(struct import_args *a)
 {
 	struct import_options *o = &a->options;
-	static const char *const names[] = { "combined", "json", "egress" };
 
 	if (o->source == NULL)
-		o->source = names[o->format];
+		o->source = formats[o->format];
 	if (!record_name_valid(o->source, strlen(o->source)) || (o->instance != NULL &&
 	    !record_name_valid(o->instance, strlen(o->instance))))
 		return "--source and --instance take 1 to 64 letters, digits and -._:/@+";
@@ -117,7 +118,7 @@ import_option(struct import_args *a, int c)
 	switch (c) {
 	case 'f':
 		return set_format(o, optarg) == 0 ? NULL :
-		    "--format takes combined, json or egress";
+		    "--format takes combined, json, egress or conntrack";
 	case 's':
 		o->source = optarg;
 		return NULL;

@@ -87,7 +87,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	claim_free(&claim);
 	truth((const char *)data, len, 0, 0);
 	judge_signature((const char *)data, len);
-	for (int format = IMPORT_COMBINED; len > 0 && format <= IMPORT_EGRESS; format++)
+	for (int format = IMPORT_COMBINED; len > 0 && format < IMPORT_FORMATS; format++)
 		import(data, len, format);
 	return 0;
 }

@@ -136,6 +136,64 @@ egress_logs(void **state)
 	truth_free(&t);
 }
 
+/* As conntrack writes them: events with the time, of which new ones count; the client
+ * is who opened it; the reply's addresses are not whom it went to. */
+static void
+conntrack_events(void **state)
+{
+	struct import_options options = { .format = IMPORT_CONNTRACK, .source = "conntrack",
+	    .resolve = { "203.0.113.5=api.example.com" }, .resolves = 1, .client = { "192.0.2.7" }, .clients = 1 };
+	static const char log[] =
+	    "[1796000410.250000]\t    [NEW] ipv4     2 tcp      6 120 SYN_SENT src=192.0.2.7 dst=203.0.113.5 sport=51234 dport=443 [UNREPLIED] src=203.0.113.5 dst=198.51.100.1 sport=443 dport=51234\n"
+	    "[1796000410.260000]\t [UPDATE] ipv4     2 tcp      6 60 SYN_RECV src=192.0.2.7 dst=203.0.113.5 sport=51234 dport=443 src=203.0.113.5 dst=198.51.100.1 sport=443 dport=51234\n"
+	    "[1796000411.000000]\t    [NEW] udp      17 30 src=192.0.2.7 dst=192.0.2.53 sport=5353 dport=53 [UNREPLIED] src=192.0.2.53 dst=192.0.2.7 sport=53 dport=5353\n"
+	    "[1796000411.500000]\t    [NEW] ipv4     2 icmp     1 30 src=192.0.2.7 dst=192.0.2.1 type=8 code=0 id=7 [UNREPLIED] src=192.0.2.1 dst=192.0.2.7 type=0 code=0 id=7\n"
+	    "[1796000412.000000]\t    [NEW] ipv4     2 tcp      6 120 SYN_SENT src=192.0.2.99 dst=192.0.2.7 sport=40000 dport=22 [UNREPLIED] src=192.0.2.7 dst=192.0.2.99 sport=22 dport=40000\n"
+	    "[1796000413.000000]\t[DESTROY] ipv4     2 tcp      6 src=192.0.2.7 dst=203.0.113.5 sport=51234 dport=443 packets=9 bytes=900 src=203.0.113.5 dst=198.51.100.1 sport=443 dport=51234 packets=8 bytes=800 [ASSURED] delta-time=3 [start=Mon Nov 30 01:00:10 2026] [stop=Mon Nov 30 01:00:13 2026]\n"
+	    "    [NEW] ipv4     2 tcp      6 120 SYN_SENT src=192.0.2.7 dst=203.0.113.5 sport=51235 dport=443 [UNREPLIED] src=203.0.113.5 dst=192.0.2.7 sport=443 dport=51235\n"
+	    "[1796000414.000000]\t    [NEW] ipv4     2 tcp      6 120 SYN_SENT src=192.0.2.7 hidden\n"
+	    "[1796000414.000000]\t    [NEW] ipv4     2 tcp      6 120 SYN_SENT src=192.0.2.7 dst=203.0.113.5 sport=1 dport=hidden\n"
+	    "[1796000414.000000]\t[HIDDEN] ipv4     2 tcp      6 src=192.0.2.7 dst=203.0.113.5 sport=1 dport=2\n"
+	    "[1796000415.000000]\t    [NEW] ipv6     10 tcp      6 120 SYN_SENT src=192.0.2.7 dst=2001:db8::5 sport=1 dport=443 [UNREPLIED] src=2001:db8::5 dst=192.0.2.7 sport=443 dport=1\n";
+	struct import_result result;
+	struct truth t;
+
+	assert_int_equal(imported(log, &options, &result, &t), 4);
+	assert_int_equal(result.left_out, 3);
+	assert_int_equal(result.unread, 4);
+	assert_int_equal(result.first_unread, 7);
+	assert_non_null(strstr(result.why, "-o timestamp"));
+	assert_string_equal(t.seen[0].key, "tcp\n*\napi.example.com:443");
+	assert_int_equal(t.seen[0].time_us, (T0 + 10) * 1000000 + 250000);
+	assert_string_equal(t.seen[1].key, "udp\n*\n192.0.2.53:53");
+	assert_string_equal(t.seen[2].key, "icmp\n*\n192.0.2.1");
+	assert_string_equal(t.seen[3].key, "tcp\n*\n[2001:db8::5]:443");
+	truth_free(&t);
+}
+
+static void
+conntrack_table(void **state)
+{
+	const struct import_options options = { .format = IMPORT_CONNTRACK, .source = "conntrack" };
+	static const char log[] =
+	    "ipv4     2 tcp      6 431999 ESTABLISHED src=192.0.2.7 dst=203.0.113.5 sport=51234 dport=443 src=203.0.113.5 dst=192.0.2.7 sport=443 dport=51234 [ASSURED] mark=0 delta-time=7 [start=Mon Nov 30 01:00:10 2026] use=1\n"
+	    "tcp      6 117 SYN_SENT src=192.0.2.7 dst=203.0.113.6 sport=51240 dport=8443 [UNREPLIED] src=203.0.113.6 dst=192.0.2.7 sport=8443 dport=51240 mark=0 [start=Tue Dec  1 01:00:10 2026] use=1\n"
+	    "tcp      6 117 SYN_SENT src=192.0.2.7 dst=203.0.113.6 sport=51240 dport=8443 [UNREPLIED] src=203.0.113.6 dst=192.0.2.7 sport=8443 dport=51240 mark=0 use=1\n"
+	    "tcp      6 117 SYN_SENT src=192.0.2.7 dst=203.0.113.6 sport=51240 dport=8443 mark=0 [start=Mon Feb 30 01:00:10 2026] use=1\n"
+	    "conntrack v1.4.7 (conntrack-tools): 3 flow entries have been shown.\n";
+	struct import_result result;
+	struct truth t;
+
+	assert_int_equal(imported(log, &options, &result, &t), 2);
+	assert_int_equal(result.unread, 3);
+	assert_int_equal(result.first_unread, 3);
+	assert_string_equal(t.seen[0].key, "tcp\n*\n203.0.113.5:443");
+	assert_int_equal(t.seen[0].time_us, (T0 + 10) * 1000000);
+	assert_int_equal(t.seen[1].time_us, (T0 + 86400 + 10) * 1000000);
+	assert_int_equal(t.resolution_us, 1000000);
+	truth_free(&t);
+}
+
 int
 main(void)
 {
@@ -144,6 +202,8 @@ main(void)
 		cmocka_unit_test(days_and_clients),
 		cmocka_unit_test(json_logs),
 		cmocka_unit_test(egress_logs),
+		cmocka_unit_test(conntrack_events),
+		cmocka_unit_test(conntrack_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
