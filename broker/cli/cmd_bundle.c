@@ -7,6 +7,7 @@
 #include "ledger/coverage/coverage.h"
 #include "ledger/record.h"
 #include "ledger/report/covered.h"
+#include "ledger/scan/scan.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -52,18 +53,37 @@ last_run(char id[RECORD_NAME_MAX + 1])
 	return CLI_OK;
 }
 
+static const char *
+shown_text(void *scanner, const char *text)
+{
+	return scanner_shown_name(scanner, text);
+}
+
+/* What a truth says of itself may hold a secret of the vault, or what looks like one. */
+static struct scanner *
+make_scanner(void)
+{
+	struct scanner *scanner = scanner_new();
+	char why[CLI_ERR_MAX] = "";
+
+	if (scanner != NULL && cmd_vault_secrets(NULL, scanner, why, sizeof(why)) != 0)
+		cli_err("without the vault's secrets: %s", cli_clean(why));
+	return scanner;
+}
+
 /* What the truth in it says of it.  A bundle that was written stays. */
 static int
 reconcile(const char *out, const char *run)
 {
 	struct verify_result *result = calloc(1, sizeof(*result));
+	struct scanner *scanner = make_scanner();
 	struct coverage_options options = { .dir = cli_unpacked(out), .run = run,
-	    .window_ms = COVERAGE_WINDOW_MS };
+	    .window_ms = COVERAGE_WINDOW_MS, .shown = shown_text, .shown_context = scanner };
 	struct coverage *coverage = NULL;
 	char err[CLI_ERR_MAX] = "";
 	int rc = CLI_USAGE;
 
-	if (options.dir == NULL || result == NULL)
+	if (options.dir == NULL || result == NULL || scanner == NULL)
 		goto out;
 	if (coverage_judge(&options, result, &coverage, err, sizeof(err)) != 0) {
 		cli_err("%s", cli_clean(err));
@@ -78,6 +98,7 @@ reconcile(const char *out, const char *run)
 	covered_text(coverage, stderr);
 out:
 	coverage_free(coverage);
+	scanner_free(scanner);
 	free(result);
 	return rc;
 }
