@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
-#include "ledger/json_scan.h"
 #include "ledger/reader.h"
+#include "ledger/record_memo.h"
 #include "ledger/tree.h"
 
 #define BUFFER (1024 * 1024)
@@ -33,7 +33,7 @@ struct reader {
 	char *buf;
 	size_t have, used;
 	bool skipping;			/* within a line that is too long */
-	struct json_scan scratch;
+	struct record_memo memo;
 };
 
 static int
@@ -293,6 +293,8 @@ skip_long(struct reader *r, char *err, size_t err_len)
 static void
 deliver(struct reader *r, struct reader_line *out, size_t len)
 {
+	uint8_t prev[RECORD_HASH_LEN];
+
 	memset(out, 0, sizeof(*out));
 	out->text = r->buf + r->used;
 	out->len = len;
@@ -300,7 +302,8 @@ deliver(struct reader *r, struct reader_line *out, size_t len)
 	out->line = ++r->line;
 	out->offset = r->offset;
 	out->file = r->file[r->at].path;
-	out->rule = record_check(&r->scratch, out->text, len, &out->record);
+	out->rule = record_memo_check(&r->memo, out->text, len, &out->record,
+	    prev);
 }
 
 /* A whole line stands in the buffer: deliver it.  NULs are space taken ahead
