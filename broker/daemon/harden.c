@@ -14,6 +14,30 @@
 
 #define PROBE_BYTES (256u << 10)	/* what a small vault needs */
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define WITH_ASAN
+#endif
+#ifdef WITH_ASAN
+/*
+ * Builds with sanitizers: the look for leaks at the end traces the process, which one
+ * that is confined or not dumpable refuses; it would end with "fatal error" for
+ * that alone.  Everything else is still watched.
+ */
+int __lsan_is_turned_off(void);
+
+int
+__lsan_is_turned_off(void)
+{
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0 ||
+	    (geteuid() != 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1);
+}
+#endif
+
 int
 harden_process(char *err, size_t err_len)
 {
