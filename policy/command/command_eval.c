@@ -17,6 +17,29 @@ now_ns(const struct value *input)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+static bool
+has_rule(const struct value *result, const char *rule)
+{
+	const struct value *v = value_member(result, "rule");
+
+	return v != NULL && v->kind == VALUE_STRING && v->str.n == strlen(rule) &&
+	    memcmp(v->str.p, rule, v->str.n) == 0;
+}
+
+/* What the broker would not take for a decision is said here, too: as printed,
+ * it may well read "allow". */
+static int
+taken_for_a_decision(struct arena *arena, const struct value *result)
+{
+	struct policy_decision decision;
+
+	decision_from_value(arena, result, &decision);
+	if (strncmp(decision.rule, "engine/", 7) != 0 || has_rule(result, decision.rule))
+		return COMMAND_YES;
+	command_fail("the broker would deny, by %s: %s", decision.rule, decision.reason);
+	return COMMAND_NO;
+}
+
 static int
 evaluate(const struct command_args *args, const struct policy_pack *pack,
     struct arena *arena, const char *text, size_t len)
@@ -52,7 +75,8 @@ evaluate(const struct command_args *args, const struct policy_pack *pack,
 	}
 	value_to_json(&out, result, 0);
 	printf("%.*s\n", (int)out.n, out.p);
-	return COMMAND_YES;
+	return strcmp(args->entry, PACK_ENTRY) == 0 ?
+	    taken_for_a_decision(arena, result) : COMMAND_YES;
 }
 
 static int
