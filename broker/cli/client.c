@@ -10,6 +10,8 @@
 #include <curl/curl.h>
 #include <sodium.h>
 
+#define LOOK_MS 5000L
+
 static size_t
 collect(char *bytes, size_t size, size_t n, void *arg)
 {
@@ -104,6 +106,11 @@ judge(CURLcode rc, CURL *curl, struct client_reply *reply)
 {
 	if (rc == CURLE_COULDNT_CONNECT)
 		return CLIENT_NO_DAEMON;
+	if (rc == CURLE_OPERATION_TIMEDOUT) {
+		snprintf(reply->error, sizeof(reply->error), "the daemon does not "
+		    "answer; see `countersign status`");
+		return CLIENT_BROKEN;
+	}
 	if (rc != CURLE_OK) {
 		snprintf(reply->error, sizeof(reply->error),
 		    "talking to the daemon failed: %s", curl_easy_strerror(rc));
@@ -185,6 +192,17 @@ client_operator(const char *method, const char *path, json_t *body,
 
 	cli_home_path("run/operator.sock", socket, sizeof(socket));
 	return client_run(socket, NULL, method, path, body, reply);
+}
+
+enum client_result
+client_look(const char *path, struct client_reply *reply)
+{
+	char socket[PATH_MAX];
+	struct client_call call = { .socket = socket, .method = "GET",
+	    .path = path, .timeout_ms = LOOK_MS };
+
+	cli_home_path("run/operator.sock", socket, sizeof(socket));
+	return client_call(&call, reply);
 }
 
 const char *

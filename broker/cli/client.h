@@ -48,6 +48,9 @@ enum client_result client_run(const char *socket, const char *token,
 enum client_result client_operator(const char *method, const char *path,
     json_t *body, struct client_reply *reply);
 
+/* GET from there by somebody who looks: five seconds at most. */
+enum client_result client_look(const char *path, struct client_reply *reply);
+
 /* Text of a member, or "" where it is none; valid while json is. */
 const char *client_str(const json_t *json, const char *name);
 

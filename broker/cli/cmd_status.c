@@ -79,6 +79,19 @@ print_anchors(const json_t *health)
 	}
 }
 
+/* It holds its sockets and says nothing: stopped, or stuck. */
+static void
+print_mute(const json_t *daemon)
+{
+	const json_int_t pid = json_integer_value(json_object_get(daemon, "pid"));
+
+	printf("home      %s\ndaemon    %spid %" JSON_INTEGER_FORMAT
+	    " does not answer%s: it is stopped or stuck; where that does not pass, "
+	    "kill -9 %" JSON_INTEGER_FORMAT " and `countersign start`\n",
+	    cli_home(), cli_colour(stdout, CLI_RED), pid,
+	    cli_colour(stdout, CLI_PLAIN), pid);
+}
+
 static void
 print_status(const json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
@@ -117,14 +130,18 @@ is_well(const struct client_reply *health)
 }
 
 static void
-print_json(json_t *daemon, const struct client_reply *health,
-    const struct client_reply *runs)
+print_json(json_t *daemon, enum client_result result,
+    const struct client_reply *health, const struct client_reply *runs)
 {
 	json_t *out = daemon != NULL ? json_deep_copy(daemon) : json_object();
 
 	json_object_set_new(out, "home", json_string(cli_home()));
-	json_object_set_new(out, "running", json_boolean(health->status != 0));
-	if (health->status != 0) {
+	json_object_set_new(out, "running",
+	    json_boolean(result != CLIENT_NO_DAEMON));
+	if (result == CLIENT_BROKEN) {
+		json_object_set_new(out, "healthy", json_false());
+		json_object_set_new(out, "reason", json_string(health->error));
+	} else if (result != CLIENT_NO_DAEMON) {
 		json_object_set_new(out, "healthy",
 		    json_boolean(is_well(health)));
 		if (json_object_get(health->json, "reason") != NULL)
@@ -154,17 +171,19 @@ cmd_status(const struct opts *opts)
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	memset(&runs, 0, sizeof(runs));
-	result = client_operator("GET", "/healthz", NULL, &health);
-	if (result != CLIENT_NO_DAEMON) {
+	result = client_look("/healthz", &health);
+	if (result != CLIENT_NO_DAEMON)
 		daemon = start_daemon_json();
-		(void)client_operator("GET", "/v1/runs", NULL, &runs);
-	}
+	if (result == CLIENT_OK || result == CLIENT_REFUSED)
+		(void)client_look("/v1/runs", &runs);
 	rc = result == CLIENT_OK && is_well(&health) ? CLI_OK : CLI_REFUSED;
 	if (opt_flag(opts, "json"))
-		print_json(daemon, &health, &runs);
+		print_json(daemon, result, &health, &runs);
 	else if (result == CLIENT_NO_DAEMON)
 		printf("home      %s\ndaemon    none runs; `countersign start` or "
 		    "the next run starts it\n", cli_home());
+	else if (result == CLIENT_BROKEN)
+		print_mute(daemon);
 	else
 		print_status(daemon, &health, &runs);
 	json_decref(daemon);

@@ -305,6 +305,8 @@ shut(struct gate *gate, struct run *run)
 	bool was_open;
 
 	pthread_rwlock_wrlock(&gate->lock);
+	if (atomic_load(&run->open))	/* what it used ends before it does */
+		atomic_store(&run->closed_boot_ns, clock_boot_ns());
 	was_open = atomic_exchange(&run->open, false);
 	if (was_open) {
 		gate->n_open--;

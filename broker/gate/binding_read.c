@@ -1,6 +1,7 @@
 /* One binding, and the other members of the data document that the broker
  * reads (policy/packs/DATA.md). */
 #include "gate/binding_impl.h"
+#include "http/target.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -232,21 +233,25 @@ binding_lists(struct binding *out, json_t *hosts, json_t *env,
 	    &out->n_env, err, err_len);
 }
 
-/* Paths come here without . and .. segments, and *** is no pattern. */
-static bool
+/* Paths come here in one spelling, whose characters a pattern's stand for, and
+ * *** is no pattern.  NULL, or why no path can match. */
+static const char *
 never_matches(const char *path)
 {
-	size_t n;
+	struct target target = { .port = 443 };
+	char text[TARGET_BUF_MAX];
 
 	if (strstr(path, "***") != NULL)
-		return true;
-	for (; *path == '/'; path += 1 + n) {
-		n = strcspn(path + 1, "/");
-		if ((n == 1 && path[1] == '.') ||
-		    (n == 2 && path[1] == '.' && path[2] == '.'))
-			return true;
-	}
-	return false;
+		return "an entry of allow can match nothing: *** in it";
+	if (strchr(path, '?') != NULL || strchr(path, '#') != NULL)
+		return "an entry of allow can match nothing: a rule is for the path alone, without ? or #";
+	if (target_set_path(&target, (struct slice){ path, strlen(path) }, text,
+	    sizeof(text)) != NULL)
+		return "an entry of allow can match nothing: // or a . or .. segment, or an escape that no path may hold";
+	if (strcmp(target.path, path) != 0)
+		return "an entry of allow can match nothing: paths are matched in one spelling, letters, digits and -._~ plain, "
+		    "what needs an escape as %XX in upper case";
+	return NULL;
 }
 
 /* The policy reads `allow`; here only its form is checked, so that a slip of
@@ -260,17 +265,19 @@ allow_check(json_t *allow, bool escaped_slash, const char *where, char *err,
 
 	json_array_foreach(allow, i, entry) {
 		const char *text = json_string_value(entry);
-		const char *space = text ? strchr(text, ' ') : NULL;
+		const char *space = text ? strchr(text, ' ') : NULL, *why;
 
 		if (space == NULL || space == text || space[1] != '/')
 			return binding_fail(err, err_len, where,
 			    "allow must be entries like \"GET /repos/**\"");
-		if (strncmp(text, "CONNECT ", 8) == 0 || never_matches(space + 1))
+		if (strncmp(text, "CONNECT ", 8) == 0)
 			return binding_fail(err, err_len, where,
-			    "an entry of allow can match nothing: CONNECT, a . or .. segment, or *** in it");
+			    "an entry of allow can match nothing: CONNECT");
 		if (strstr(space, "%2f") != NULL)
 			return binding_fail(err, err_len, where,
 			    "an escaped slash in allow is written %2F");
+		if ((why = never_matches(space + 1)) != NULL)
+			return binding_fail(err, err_len, where, why);
 		if (strstr(space, "%2F") != NULL && !escaped_slash)
 			return binding_fail(err, err_len, where,
 			    "a path of allow holds %2F: set escaped_slash (bind --escaped-slash)");

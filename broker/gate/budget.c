@@ -104,7 +104,10 @@ budget_fits(struct run *run, const struct policy_budget *pack,
 static int64_t
 wall_ms(const struct run *run)
 {
-	return (clock_boot_ns() - run->opened_boot_ns) / 1000000;
+	const int64_t closed = atomic_load(&run->closed_boot_ns);
+
+	return ((closed != 0 ? closed : clock_boot_ns()) -
+	    run->opened_boot_ns) / 1000000;
 }
 
 int64_t

@@ -112,6 +112,7 @@ struct run {
 	struct process_id { int64_t pid; uint64_t start_time; } root;	/* -1 */
 	int64_t uids[2];		/* whose processes may speak for it; -1: anybody's */
 	int64_t opened_ns, opened_boot_ns;
+	_Atomic int64_t closed_boot_ns;	/* 0 while it is open */
 	struct policy_budget limits;	/* narrowed by the parents' */
 	struct delegation *delegation;	/* NULL: nothing narrows it */
 	_Atomic int64_t used_requests, used_bytes_out, used_cost;

@@ -236,6 +236,32 @@ test_escaped_slash(void **state)
 	bindings_free(all);
 }
 
+/* A rule in the spelling that paths have is taken, any other can match nothing. */
+static void
+spelling_of_rules(void **state)
+{
+	static const char *const good[] = { "GET /", "* /**", "GET /a*b/**/c", "GET /%C3%A4/a%20b", "GET /~x/-._",
+	    "GET /a:b@c!$&'()+,;=", "GET /@s/n" };
+	static const char *const bad[] = { "GET /a?b=c", "GET /a#b", "GET /%2e%2e/x", "GET /%41", "GET /%c3%a4", "GET /\xc3\xa4",
+	    "GET //a", "GET /a/../b", "GET /a%zz", "GET /a%00", "GET /a[1]" };
+	char text[512];
+	struct bindings *all;
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(text, sizeof(text), SECRET HOSTS BEARER ",\"allow\":[\"%s\"]", good[i]);
+		if ((all = with(text)) == NULL)
+			fail_msg("%s: %s", good[i], why);
+		bindings_free(all);
+	}
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), SECRET HOSTS BEARER ",\"allow\":[\"%s\"]", bad[i]);
+		if (with(text) != NULL)
+			fail_msg("%s was taken", bad[i]);
+		assert_non_null(strstr(why, "can match nothing"));
+	}
+}
+
 static bool
 private_allowed(const struct bindings *all, const char *address)
 {
@@ -288,6 +314,7 @@ main(void)
 		cmocka_unit_test(test_refused_members),
 		cmocka_unit_test(test_covering),
 		cmocka_unit_test(test_escaped_slash),
+		cmocka_unit_test(spelling_of_rules),
 		cmocka_unit_test(test_private),
 		cmocka_unit_test(test_message_shows_no_value),
 	};
