@@ -112,13 +112,8 @@ find_home(struct start *start)
 	}
 	if ((home = home_dir(start->err, sizeof(start->err))) == NULL)
 		return -1;
-	if (home_path("master.json", path, sizeof(path)) != 0 ||
-	    access(path, F_OK) != 0) {
-		snprintf(start->err, sizeof(start->err),
-		    "%s holds no vault; `countersign init` makes one", home);
-		return -1;
-	}
-	if (home_path("config.json", path, sizeof(path)) != 0)
+	if (home_need_vault(start->err, sizeof(start->err)) != 0 ||
+	    home_path("config.json", path, sizeof(path)) != 0)
 		return -1;
 	return conf_load(path, &start->conf, start->err, sizeof(start->err));
 }

@@ -223,3 +223,23 @@ home_path(const char *name, char *buf, size_t cap)
 	n = snprintf(buf, cap, "%s/%s", dir, name);
 	return n < 0 || (size_t)n >= cap ? -1 : 0;
 }
+
+int
+home_need_vault(char *err, size_t err_len)
+{
+	char path[PATH_MAX];
+
+	if (home_path("master.json", path, sizeof(path)) != 0)
+		snprintf(err, err_len, "the home's path is too long: choose another "
+		    "with COUNTERSIGN_HOME");
+	else if (access(path, F_OK) == 0)
+		return 0;
+	else if (errno == EACCES)
+		snprintf(err, err_len, "%s is not yours to look into: its owner "
+		    "runs countersign on it; COUNTERSIGN_HOME names another home",
+		    home);
+	else
+		snprintf(err, err_len, "%s holds no vault; `countersign init` makes "
+		    "one", home);
+	return -1;
+}

@@ -37,6 +37,9 @@ int home_name_check(const char *dir, char *err, size_t err_len);
  * to do.  Links on the way are followed, those within are not. */
 int home_check_owned(const char *path, char *err, size_t err_len);
 
+/* Is there a vault in HOME?  0, or -1 with a message that says what to do. */
+int home_need_vault(char *err, size_t err_len);
+
 /* HOME/name in a buffer of the caller; 0, or -1 where it does not fit. */
 int home_path(const char *name, char *buf, size_t cap);
 

@@ -50,13 +50,20 @@ static bool
 type_ok(struct api_call *call)
 {
 	const char *type = header(call, "Content-Type");
+	bool json;
 
-	if (type == NULL || call->route->body == BODY_SECRET ||
-	    call->route->body == BODY_NONE)
+	if (type == NULL || call->route->body == BODY_NONE)
 		return true;
-	if (strncasecmp(type, "application/json", 16) == 0 &&
-	    (type[16] == '\0' || type[16] == ';' || type[16] == ' '))
+	json = strncasecmp(type, "application/json", 16) == 0 &&
+	    (type[16] == '\0' || type[16] == ';' || type[16] == ' ');
+	if (json != (call->route->body == BODY_SECRET))
 		return true;
+	if (json) {	/* its braces would be taken for the secret */
+		api_refuse(call, 415, "api/media-type",
+		    "the body is the secret's own bytes, not JSON",
+		    "send Content-Type: application/octet-stream");
+		return false;
+	}
 	api_refuse(call, 415, "api/media-type", "the body must be JSON",
 	    "send Content-Type: application/json");
 	return false;

@@ -97,17 +97,16 @@ cli_home_path(const char *name, char *buf, size_t cap)
 int
 cli_need_home(void)
 {
-	char path[PATH_MAX];
+	char err[CLI_ERR_MAX] = "";
 
-	cli_home_path("master.json", path, sizeof(path));
-	if (access(path, F_OK) == 0)
+	if (home_need_vault(err, sizeof(err)) == 0)
 		return 0;
 	if (getenv("COUNTERSIGN_RUN") != NULL) {
 		cli_err("the home %s is hidden here: this is inside run %s",
 		    cli_home(), cli_clean(getenv("COUNTERSIGN_RUN")));
 		return CLI_USAGE;
 	}
-	cli_err("%s holds no vault; `countersign init` makes one", cli_home());
+	cli_err("%s", err);
 	return CLI_USAGE;
 }
 

@@ -419,6 +419,21 @@ print_list(const json_t *list)
 }
 
 static void
+print_hosts(const json_t *list)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one) {
+		const char *host = json_string_value(one);
+		const bool v6 = host != NULL && strchr(host, ':') != NULL;
+
+		printf("%s%s%s%s", i > 0 ? ", " : "", v6 ? "[" : "",
+		    cli_clean(host), v6 ? "]" : "");
+	}
+}
+
+static void
 print_binding(const char *id, const json_t *binding, const json_t *secrets)
 {
 	const char *secret = client_str(binding, "secret");
@@ -428,7 +443,7 @@ print_binding(const char *id, const json_t *binding, const json_t *secrets)
 
 	printf("%s: secret %s to %s://", cli_clean(id), cli_clean(secret),
 	    cli_clean(client_str(binding, "scheme")));
-	print_list(json_object_get(binding, "hosts"));
+	print_hosts(json_object_get(binding, "hosts"));
 	printf(":%" JSON_INTEGER_FORMAT " as ",
 	    json_integer_value(json_object_get(binding, "port")));
 	if (strcmp(kind, "header") == 0)

@@ -279,7 +279,7 @@ secret_list(const struct opts *opts)
 	if ((rc = ask_daemon("GET", "/v1/secrets", NULL, &reply)) != 0)
 		return rc;
 	if (opt_flag(opts, "json"))
-		printf("%s\n", reply.text);
+		fputs(reply.text, stdout);
 	else
 		print_list(json_object_get(reply.json, "secrets"));
 	client_reply_release(&reply);

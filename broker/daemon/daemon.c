@@ -184,14 +184,24 @@ static int
 write_bundle(char *err, size_t err_len)
 {
 	char ca[PATH_MAX], bundle[PATH_MAX];
+	int why;
 
 	if (path_of("ca/ca.pem", ca, err, err_len) != 0 ||
 	    path_of("ca/bundle.pem", bundle, err, err_len) != 0)
 		return -1;
 	if (ca_write_bundle(ca, bundle) == 0)
 		return 0;
-	snprintf(err, err_len, "%s: %s", bundle, strerror(errno));
+	why = errno;
+	snprintf(err, err_len, "%s: %s", access(ca, R_OK) != 0 ? ca : bundle,
+	    strerror(why));
 	return -1;
+}
+
+static const char *
+remedy(enum vault_status status)
+{
+	return status == VAULT_DAMAGED || status == VAULT_MISSING ?
+	    "; restore it from a copy" : "";
 }
 
 static int
@@ -204,13 +214,13 @@ open_vault(struct daemon *daemon, char *err, size_t err_len)
 		return -1;
 	if (vault_choose(daemon->conf, path, keys_vault(daemon->keys),
 	    &daemon->vault, &why) != VAULT_OK) {
-		snprintf(err, err_len, "vault: %s", why.text);
+		snprintf(err, err_len, "vault: %s%s", why.text, remedy(why.status));
 		return -1;
 	}
 	if (path_of("ca", path, err, err_len) != 0)
 		return -1;
 	if (ca_open(path, keys_ca(daemon->keys), &daemon->ca, &why) != VAULT_OK) {
-		snprintf(err, err_len, "local CA: %s", why.text);
+		snprintf(err, err_len, "local CA: %s%s", why.text, remedy(why.status));
 		return -1;
 	}
 	return 0;

@@ -302,6 +302,20 @@ inject_refusal(const struct head *head)
 	return NULL;
 }
 
+const char *
+inject_query_refusal(const struct head *head, const struct target *target)
+{
+	struct slice query = { target->query, target->query_len };
+	struct slice all, key, value;
+
+	if (!slice_eq(head->method, SLICE("POST")))
+		return NULL;
+	while (next_parameter(&query, &all, &key, &value))
+		if (key_is(key, "_method"))
+			return "a query parameter that overrides the method";
+	return NULL;
+}
+
 /* --- what the client sent ------------------------------------------------ */
 
 static void

@@ -41,6 +41,10 @@ struct inject {
  * policy saw.
  */
 const char *inject_refusal(const struct head *head);
+/* The same of the query: frameworks take a POST with _method=DELETE in it for a
+ * DELETE. */
+const char *inject_query_refusal(const struct head *head,
+    const struct target *target);
 
 /* The length, or -1 where it does not fit (431 for the client), or where a
  * secret or template has bytes that no field may hold (nothing of it is left in

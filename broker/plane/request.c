@@ -128,8 +128,11 @@ is_idempotent(struct slice method)
 static bool
 injectable(struct conn *conn)
 {
-	const char *why = inject_refusal(&conn->exchange->head);
+	const struct exchange *exchange = conn->exchange;
+	const char *why = inject_refusal(&exchange->head);
 
+	if (why == NULL)
+		why = inject_query_refusal(&exchange->head, &exchange->target);
 	if (why == NULL || !route_bound(conn->exchange))
 		return true;
 	respond_refuse(conn, 403, "inject/unsafe-request", why,

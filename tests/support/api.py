@@ -27,7 +27,8 @@ def call(bench, method, path, body=None, token=None, sock="operator.sock", raw=F
     data = None
     if body is not None:
         data = body if isinstance(body, (bytes, str)) else json.dumps(body)
-        headers["Content-Type"] = "application/json"
+        raw_bytes = isinstance(body, bytes) and path.startswith("/v1/secrets/")
+        headers["Content-Type"] = "application/octet-stream" if raw_bytes else "application/json"
     c.request(method, path, data, headers)
     r = c.getresponse()
     text = r.read().decode("utf-8", "replace")

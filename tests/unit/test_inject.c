@@ -218,6 +218,17 @@ test_refusal(void **state)
 	assert_non_null(inject_refusal(&r.head));
 	request(&r, "GET /", "X-Original-URL: /admin\r\n");
 	assert_non_null(inject_refusal(&r.head));
+	request(&r, "POST /a?b=c&%5fmethod=DELETE", "");
+	assert_non_null(inject_query_refusal(&r.head, &r.target));
+	request(&r, "POST /a?_method", "");
+	assert_non_null(inject_query_refusal(&r.head, &r.target));
+	request(&r, "POST /a?x_method=DELETE&_methods=1&b=_method=", "");
+	assert_null(inject_query_refusal(&r.head, &r.target));
+	request(&r, "POST /a", "");
+	assert_null(inject_query_refusal(&r.head, &r.target));
+	/* nobody reads it there */
+	request(&r, "GET /a?_method=DELETE", "");
+	assert_null(inject_query_refusal(&r.head, &r.target));
 }
 
 static void
