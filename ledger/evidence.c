@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 
 #define FILE_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -98,25 +99,6 @@ out:
 	return fd;
 }
 
-ptrdiff_t
-evidence_pread(int fd, void *buf, size_t len, uint64_t at)
-{
-	size_t got = 0;
-	ssize_t n;
-
-	while (got < len) {
-		n = pread(fd, (char *)buf + got, len - got, (off_t)(at + got));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		got += (size_t)n;
-	}
-	return (ptrdiff_t)got;
-}
-
 char *
 evidence_read(int dirfd, const char *path, size_t max, size_t *len)
 {
@@ -130,7 +112,7 @@ evidence_read(int dirfd, const char *path, size_t max, size_t *len)
 	if (size > max)
 		errno = EFBIG;
 	else if ((buf = malloc((size_t)size + 1)) != NULL)
-		n = evidence_pread(fd, buf, (size_t)size, 0);
+		n = io_read(fd, buf, (size_t)size, 0);
 	saved = errno;
 	close(fd);
 	errno = saved;
@@ -157,7 +139,7 @@ evidence_digest(int dirfd, const char *path, char hex[65])
 		return -1;
 	if ((fd = evidence_open(dirfd, path, NULL)) >= 0) {
 		SHA256_Init(&sha);
-		while ((n = evidence_pread(fd, buf, block, at)) > 0) {
+		while ((n = io_read(fd, buf, block, at)) > 0) {
 			SHA256_Update(&sha, buf, (size_t)n);
 			at += (uint64_t)n;
 		}

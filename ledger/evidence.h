@@ -32,9 +32,6 @@ int evidence_open(int dirfd, const char *path, uint64_t *size);
  * where it is longer than max. */
 char *evidence_read(int dirfd, const char *path, size_t max, size_t *len);
 
-/* Like pread until all of len is read or the file ends: bytes, or -1. */
-ptrdiff_t evidence_pread(int fd, void *buf, size_t len, uint64_t at);
-
 /* SHA-256 of a file in hex; 0, or -1 and errno. */
 int evidence_digest(int dirfd, const char *path, char hex[65]);
 

@@ -45,7 +45,8 @@ int io_rename(int dirfd, const char *from, const char *to);
  * rename. */
 int io_exchange(int dirfd, const char *from, const char *to);
 
-/* Up to cap bytes from offset at until the file's end; the number, or -1. */
+/* Like pread, until all of cap is read or the file ends: bytes, or -1.  Also for what
+ * others may have prepared (evidence.h). */
 ssize_t io_read(int fd, void *out, size_t cap, uint64_t at);
 
 /* The whole of a small file; its length, or -1 (EFBIG: longer than cap). */

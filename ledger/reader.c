@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 #include "ledger/reader.h"
 #include "ledger/record_memo.h"
 #include "ledger/tree.h"
@@ -248,7 +249,7 @@ fill(struct reader *r, char *err, size_t err_len)
 	memmove(r->buf, r->buf + r->used, r->have - r->used);
 	r->have -= r->used;
 	r->used = 0;
-	n = evidence_pread(r->fd, r->buf + r->have, BUFFER - r->have, r->offset + r->have);
+	n = io_read(r->fd, r->buf + r->have, BUFFER - r->have, r->offset + r->have);
 	if (n < 0)
 		return fail(err, err_len, r->file[r->at].path);
 	r->have += (size_t)n;

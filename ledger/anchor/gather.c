@@ -2,6 +2,7 @@
 #include "ledger/anchor/anchors.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ read_cosigned(int dirfd, size_t *len)
 
 	from = size > GATHER_COSIGNED_MAX ? size - GATHER_COSIGNED_MAX : 0;
 	if (fd >= 0 && text != NULL)
-		n = evidence_pread(fd, text, GATHER_COSIGNED_MAX, from);
+		n = io_read(fd, text, GATHER_COSIGNED_MAX, from);
 	if (fd >= 0)
 		close(fd);
 	if (n < 0) {

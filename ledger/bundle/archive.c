@@ -10,6 +10,7 @@
 
 #include "ledger/bundle/archive.h"
 #include "ledger/bundle/tar.h"
+#include "ledger/io.h"
 
 #define BLOCK 65536
 #define LEVEL 9
@@ -83,7 +84,7 @@ put_content(struct writer *w, int fd, const char *path, uint64_t size)
 	uint64_t at = 0;
 	ptrdiff_t n;
 
-	while ((n = evidence_pread(fd, w->in, sizeof(w->in), at)) > 0) {
+	while ((n = io_read(fd, w->in, sizeof(w->in), at)) > 0) {
 		at += (uint64_t)n;
 		if (at > size || squeeze(w, w->in, (size_t)n, ZSTD_e_continue) != 0)
 			break;

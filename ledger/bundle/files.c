@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ledger/bundle/impl.h"
+#include "ledger/io.h"
 
 #define COPY_BLOCK 65536
 
@@ -90,7 +91,7 @@ bundle_copy(struct bundle *b, int from_dir, const char *from, const char *to)
 		close(fd);
 		return -1;
 	}
-	while ((n = evidence_pread(fd, block, sizeof(block), at)) > 0) {
+	while ((n = io_read(fd, block, sizeof(block), at)) > 0) {
 		fwrite(block, 1, (size_t)n, file);
 		at += (uint64_t)n;
 	}

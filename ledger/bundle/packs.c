@@ -9,6 +9,7 @@
 #include <sodium.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 #include "ledger/bundle/packs.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/vouch.h"
@@ -118,7 +119,7 @@ add_bytes(SHA256_CTX *sha, int fd, uint64_t size)
 	uint64_t at = 0;
 	ptrdiff_t n;
 
-	while ((n = evidence_pread(fd, block, sizeof(block), at)) > 0) {
+	while ((n = io_read(fd, block, sizeof(block), at)) > 0) {
 		SHA256_Update(sha, block, (size_t)n);
 		at += (uint64_t)n;
 	}

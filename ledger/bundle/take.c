@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ledger/bundle/impl.h"
+#include "ledger/io.h"
 
 #define SEARCH_BLOCK (1024 * 1024)
 #define NEEDLE_MAX (RECORD_NAME_MAX + 16)
@@ -53,7 +54,7 @@ mentions(const struct bundle *b, const struct walk_segment *segment, char *block
 	int found = 0;
 
 	while (fd >= 0 && !found && at < segment->bytes &&
-	    (n = evidence_pread(fd, block + kept, SEARCH_BLOCK - kept, at)) > 0) {
+	    (n = io_read(fd, block + kept, SEARCH_BLOCK - kept, at)) > 0) {
 		at += (uint64_t)n;
 		found = memmem(block, kept + (size_t)n, needle, len) != NULL;
 		kept += (size_t)n;

@@ -14,6 +14,7 @@
 
 #include "ledger/bundle/archive.h"
 #include "ledger/bundle/tar.h"
+#include "ledger/io.h"
 
 #define BLOCK 65536
 
@@ -342,7 +343,7 @@ archive_is(const char *path)
 
 	if (fd < 0)
 		return false;
-	yes = evidence_pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+	yes = io_read(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
 	    memcmp(begin, magic, sizeof(magic)) == 0;
 	close(fd);
 	return yes;

@@ -11,6 +11,7 @@
 #include "ledger/coverage/given.h"
 #include "ledger/coverage/truth.h"
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 
 char *
 given_read(const char *path, size_t max, size_t *len, char *err, size_t err_len)
@@ -28,7 +29,7 @@ given_read(const char *path, size_t max, size_t *len, char *err, size_t err_len)
 	} else if ((text = malloc((size_t)st.st_size + 1)) == NULL) {
 		snprintf(err, err_len, "out of memory");
 	} else {
-		const ptrdiff_t n = evidence_pread(fd, text, (size_t)st.st_size, 0);
+		const ptrdiff_t n = io_read(fd, text, (size_t)st.st_size, 0);
 
 		if (n < 0) {
 			snprintf(err, err_len, "%.200s: %s", path, strerror(errno));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 #include "ledger/scan/scan.h"
 #include "ledger/segment.h"
 
@@ -55,7 +56,7 @@ scan_segment(struct range *range, int dirfd, uint64_t first, char *block)
 		return;
 	}
 	range->index = first;
-	while ((n = evidence_pread(fd, block, READ_LEN, at)) > 0 &&
+	while ((n = io_read(fd, block, READ_LEN, at)) > 0 &&
 	    feed(range, block, (size_t)n))
 		at += (uint64_t)n;
 	if (n < 0)

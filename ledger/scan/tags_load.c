@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 #include "ledger/record.h"
 #include "ledger/scan/tags.h"
 
@@ -89,7 +90,7 @@ search_file(void *context, const char *path, uint64_t size, int regular)
 	if (!regular || len < 6 || strcmp(path + len - 6, ".jsonl") != 0 ||
 	    (fd = evidence_open(search->dirfd, path, NULL)) < 0)
 		return 0;
-	while (!search->found && (n = evidence_pread(fd, search->block + kept,
+	while (!search->found && (n = io_read(fd, search->block + kept,
 	    BLOCK, at)) > 0) {
 		at += (uint64_t)n;
 		kept += (size_t)n;

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 #include "ledger/verify/leaves.h"
 
 int
@@ -36,7 +37,7 @@ move(struct leaves *leaves, uint64_t from)
 	    TREE_HASH_LEN;
 
 	leaves->have = 0;
-	if (evidence_pread(leaves->fd, leaves->window, want, from * TREE_HASH_LEN) !=
+	if (io_read(leaves->fd, leaves->window, want, from * TREE_HASH_LEN) !=
 	    (ptrdiff_t)want)
 		return -1;
 	leaves->from = from;

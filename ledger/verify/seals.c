@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/seal_many.h"
 
@@ -167,7 +168,7 @@ log_fill(struct log *log)
 	log->have -= log->used;
 	log->used = 0;
 	room = BLOCK - log->have;
-	n = evidence_pread(log->fd, log->buf + log->have, left < room ? (size_t)left : room,
+	n = io_read(log->fd, log->buf + log->have, left < room ? (size_t)left : room,
 	    log->at);
 	if (n < 0)
 		return -1;

@@ -4,6 +4,7 @@
 
 #include "ledger/evidence.h"
 #include "ledger/hashes.h"
+#include "ledger/io.h"
 #include "ledger/verify/since.h"
 
 /* The first line of the segment, to be freed, or NULL. */
@@ -15,7 +16,7 @@ first_line(const struct load *load, uint64_t segment, size_t *len)
 	ptrdiff_t n = -1;
 
 	if (line != NULL && fd >= 0)
-		n = evidence_pread(fd, line, RECORD_LINE_MAX + 1, 0);
+		n = io_read(fd, line, RECORD_LINE_MAX + 1, 0);
 	if (fd >= 0)
 		close(fd);
 	if (n > 0)

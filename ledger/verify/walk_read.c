@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "ledger/evidence.h"
+#include "ledger/io.h"
 #include "ledger/verify/walk_slot.h"
 
 #define READ_MORE (16 * 1024)		/* where a guess was too low */
@@ -37,7 +38,7 @@ more(struct walk_reader *r, struct walk_slot *slot, size_t want, char *err, size
 		want = WALK_BUFFER - slot->have;
 	if (want > left)
 		want = (size_t)left;
-	n = evidence_pread(r->fd, slot->buf + slot->have, want, r->at);
+	n = io_read(r->fd, slot->buf + slot->have, want, r->at);
 	if (n < 0) {
 		snprintf(err, err_len, "%s: %s", r->walk->segments[r->segment].path,
 		    strerror(errno));
@@ -71,7 +72,7 @@ only_nul(struct walk_reader *r, const struct walk_slot *slot, size_t at)
 	for (; at < slot->have; at++)
 		if (slot->buf[at] != '\0')
 			return false;
-	while ((n = evidence_pread(r->fd, block, sizeof(block), offset)) > 0) {
+	while ((n = io_read(r->fd, block, sizeof(block), offset)) > 0) {
 		if (block[0] != '\0' || memcmp(block, block + 1, (size_t)n - 1) != 0)
 			return false;
 		offset += (uint64_t)n;
