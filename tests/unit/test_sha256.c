@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <openssl/evp.h>
@@ -221,6 +223,37 @@ test_lines(void **state)
 	with_each(lines);
 }
 
+/* Messages that end where nothing can be read any more. */
+static void
+borders(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t out[16][SHA256_LEN], want[SHA256_LEN], *room;
+	struct sha256_job job[16];
+	size_t n, i;
+
+	room = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(room != MAP_FAILED);
+	memcpy(room, text, page);
+	assert_int_equal(mprotect(room + page, page, PROT_NONE), 0);
+	for (n = 0; n < 400; n++) {
+		for (i = 0; i < 16; i++)
+			job[i] = (struct sha256_job){ room + page - (n + i), n + i, out[i] };
+		sha256_jobs(job, 16);
+		for (i = 0; i < 16; i++) {
+			expect(job[i].data, job[i].len, want);
+			assert_memory_equal(out[i], want, SHA256_LEN);
+		}
+	}
+	munmap(room, 2 * page);
+}
+
+static void
+test_borders(void **state)
+{
+	with_each(borders);
+}
+
 static void
 test_engines(void **state)
 {
@@ -242,6 +275,7 @@ main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_mixtures),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_borders),
 		cmocka_unit_test(test_engines)
 	};
 
