@@ -1,6 +1,7 @@
 /* Policy, ledger, health, shutdown. */
 #include "api/impl.h"
 #include "anchor/anchorer.h"
+#include "space.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,15 +102,18 @@ anchors(const struct api *api)
 	return list;
 }
 
+/* "full" is known by a record that found no space; "low" before there is one. */
 static const char *
-ledger_state(const struct api *api)
+ledger_state(const struct api *api, int64_t space)
 {
 	struct ledger_counts counts;
 
 	if (!ledger_healthy(api->options.ledger))
 		return "failed";
 	ledger_counts(api->options.ledger, &counts);
-	return counts.full != 0 ? "full" : "ok";
+	if (counts.full != 0)
+		return "full";
+	return space >= 0 && space < SPACE_LOW ? "low" : "ok";
 }
 
 /* The first witness that has seen another history than this, or NULL. */
@@ -136,8 +140,10 @@ void
 api_health(struct api_call *call)
 {
 	const struct anchorer *anchorer = call->api->options.anchorer;
-	const char *ledger = ledger_state(call->api), *reason;
-	bool well = strcmp(ledger, "ok") == 0;
+	int64_t space = space_left(call->api->options.ledger_dir);
+	const char *ledger = ledger_state(call->api, space), *reason;
+	bool low = strcmp(ledger, "low") == 0;
+	bool well = low || strcmp(ledger, "ok") == 0;
 	char text[512];
 	json_t *json;
 
@@ -152,8 +158,13 @@ api_health(struct api_call *call)
 	    "version", COUNTERSIGN_VERSION, "anchoring", anchorer == NULL ?
 	    "none" : anchorer_alive(anchorer) ? "running" : "gone", "anchors",
 	    anchors(call->api));
+	if (low && reason == NULL)
+		reason = "there is little space left for records; without any, "
+		    "everything is refused";
 	if (json != NULL && reason != NULL)
 		json_object_set_new(json, "reason", json_string(reason));
+	if (json != NULL && space >= 0)
+		json_object_set_new(json, "space", json_integer(space));
 	api_answer(call, well ? 200 : 503, json);
 }
 

@@ -93,12 +93,30 @@ print_mute(const json_t *daemon)
 }
 
 static void
+print_ledger(const struct client_reply *health)
+{
+	const char *state = client_str(health->json, "ledger");
+	bool well = health->status == 200, low = strcmp(state, "low") == 0;
+
+	printf("ledger    %s", cli_colour(stdout, !well ? CLI_RED : low ?
+	    CLI_YELLOW : CLI_GREEN));
+	if (well && low)
+		printf("low: %" JSON_INTEGER_FORMAT " MB left for records; without "
+		    "any, everything is refused", json_integer_value(
+		    json_object_get(health->json, "space")) / 1000000);
+	else
+		printf("%s", well ? "ok" : strcmp(state, "full") == 0 ?
+		    "full: everything is refused until there is space; free some "
+		    "where the ledger is" :
+		    "failed: everything is refused; see run/daemon.log");
+	printf("%s\n", cli_colour(stdout, CLI_PLAIN));
+}
+
+static void
 print_status(const json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
 {
-	bool well = health->status == 200;
 	const char *reason = client_str(health->json, "reason");
-	bool full = strcmp(client_str(health->json, "ledger"), "full") == 0;
 
 	printf("home      %s\n", cli_home());
 	printf("daemon    pid %" JSON_INTEGER_FORMAT ", version %s, since %s\n",
@@ -109,12 +127,8 @@ print_status(const json_t *daemon, const struct client_reply *health,
 	    "api       127.0.0.1:%" JSON_INTEGER_FORMAT "\n",
 	    json_integer_value(json_object_get(daemon, "proxy_port")),
 	    json_integer_value(json_object_get(daemon, "api_port")));
-	printf("ledger    %s%s%s\n", cli_colour(stdout, well ? CLI_GREEN : CLI_RED),
-	    well ? "ok" : full ? "full: everything is refused until there is "
-	    "space; free some where the ledger is" :
-	    "failed: everything is refused; see run/daemon.log",
-	    cli_colour(stdout, CLI_PLAIN));
-	if (well && reason[0] != '\0')
+	print_ledger(health);
+	if (strcmp(client_str(health->json, "status"), "degraded") == 0)
 		printf("alarm     %s%s%s\n", cli_colour(stdout, CLI_RED),
 		    cli_clean(reason), cli_colour(stdout, CLI_PLAIN));
 	print_anchors(health->json);
