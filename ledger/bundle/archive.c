@@ -18,6 +18,7 @@
 struct writer {
 	ZSTD_CCtx *zstd;
 	int fd;
+	uint64_t taken, put;	/* bytes into the frame, and out of it */
 	char *err;
 	size_t err_len;
 	uint8_t in[BLOCK], out[BLOCK];
@@ -48,7 +49,18 @@ put_out(struct writer *w, size_t len)
 			return fail(w, "%s", strerror(errno));
 		at += (size_t)n;
 	}
+	w->put += len;
 	return 0;
+}
+
+/* No file that our own reader refuses. */
+static int
+too_small(struct writer *w)
+{
+	if (w->taken <= ARCHIVE_FREE_BYTES || w->taken / ARCHIVE_RATIO_MAX <= w->put)
+		return 0;
+	return fail(w, "it repeats itself so much that it would be packed to less than one "
+	    "part in %d, which readers refuse: write a directory", ARCHIVE_RATIO_MAX);
 }
 
 /* Bytes into the frame, or its end. */
@@ -67,7 +79,8 @@ squeeze(struct writer *w, const void *bytes, size_t len, ZSTD_EndDirective how)
 		if (put_out(w, out.pos) != 0)
 			return -1;
 	} while (how == ZSTD_e_end ? left != 0 : in.pos < in.size);
-	return 0;
+	w->taken += len;
+	return too_small(w);
 }
 
 static int
@@ -86,13 +99,15 @@ put_content(struct writer *w, int fd, const char *path, uint64_t size)
 
 	while ((n = io_read(fd, w->in, sizeof(w->in), at)) > 0) {
 		at += (uint64_t)n;
-		if (at > size || squeeze(w, w->in, (size_t)n, ZSTD_e_continue) != 0)
+		if (at > size)
 			break;
+		if (squeeze(w, w->in, (size_t)n, ZSTD_e_continue) != 0)
+			return -1;
 	}
 	if (n < 0)
 		return fail(w, "%s: %s", path, strerror(errno));
 	if (at != size)
-		return n > 0 && at < size ? -1 : fail(w, "%s: its length has changed", path);
+		return fail(w, "%s: its length has changed", path);
 	return put_zeros(w, tar_padding(size));
 }
 

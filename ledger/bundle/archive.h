@@ -23,7 +23,7 @@
 #define ARCHIVE_WINDOW_LOG 23			/* 8 MiB: memory of a reader */
 
 /* Write the bundle in dirfd into fd, from where that stands.  0, or -1 with a
- * message. */
+ * message, also where it grows as no reader takes it. */
 int archive_write(int dirfd, const struct manifest *manifest, int fd,
     char *err, size_t err_len);
 

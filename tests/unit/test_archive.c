@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -668,6 +669,54 @@ bombs(void **state)
 	free(packed);
 }
 
+/* What a reader would refuse as a bomb is not written. */
+static void
+repetitive(void **state)
+{
+	const off_t sizes[] = { ARCHIVE_FREE_BYTES / 2, 2 * ARCHIVE_FREE_BYTES };
+	struct manifest_file one = { .path = (char[]){ "truth" } };
+	const struct manifest manifest = { .file = &one, .count = 1 };
+	char path[160], dir[128];
+	int fd, dirfd, i;
+
+	snprintf(dir, sizeof(dir), "%s/repetitive", base);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	write_file(dir, "manifest.json", "{}", 2);
+	write_file(dir, "truth", "", 0);
+	snprintf(path, sizeof(path), "%s/truth", dir);
+	assert_true((dirfd = open(dir, O_RDONLY | O_DIRECTORY)) >= 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(truncate(path, sizes[i]), 0);
+		assert_true((fd = open("/dev/null", O_WRONLY)) >= 0);
+		assert_int_equal(archive_write(dirfd, &manifest, fd, err, sizeof(err)),
+		    i == 0 ? 0 : -1);
+		close(fd);
+	}
+	assert_non_null(strstr(err, "write a directory"));
+	close(dirfd);
+}
+
+/* Nor is one without its end: a last block that finds no room is no success. */
+static void
+no_room(void **state)
+{
+	struct manifest_file one = { .path = (char[]){ "records" } };
+	const struct manifest manifest = { .file = &one, .count = 1 };
+	char dir[128];
+	int fd, dirfd;
+
+	snprintf(dir, sizeof(dir), "%s/full", base);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	write_file(dir, "manifest.json", "{}", 2);
+	write_file(dir, "records", "{}", 2);
+	assert_true((dirfd = open(dir, O_RDONLY | O_DIRECTORY)) >= 0);
+	assert_true((fd = open("/dev/full", O_WRONLY)) >= 0);
+	assert_int_equal(archive_write(dirfd, &manifest, fd, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, strerror(ENOSPC)));
+	close(fd);
+	close(dirfd);
+}
+
 static void
 no_archive(void **state)
 {
@@ -706,6 +755,8 @@ main(void)
 		cmocka_unit_test(ends),
 		cmocka_unit_test(flips),
 		cmocka_unit_test(bombs),
+		cmocka_unit_test(repetitive),
+		cmocka_unit_test(no_room),
 		cmocka_unit_test(no_archive),
 	};
 
