@@ -4,8 +4,8 @@
 #include "ledger/coverage/claim.h"
 #include "ledger/record.h"
 
-static const char *
-read_name(json_t *value, char to[CLAIM_NAME_MAX + 1])
+const char *
+claim_read_name(const json_t *value, char to[CLAIM_NAME_MAX + 1])
 {
 	const char *text = json_string_value(value);
 
@@ -50,11 +50,11 @@ read_member(struct claim *claim, const char *name, json_t *value)
 		return json_is_string(value) && strcmp(json_string_value(value),
 		    CLAIM_KIND) == 0 ? NULL : "it is \"" CLAIM_KIND "\"";
 	if (strcmp(name, "adapter") == 0)
-		return read_name(value, claim->adapter);
+		return claim_read_name(value, claim->adapter);
 	if (strcmp(name, "instance") == 0)
-		return read_name(value, claim->instance);
+		return claim_read_name(value, claim->instance);
 	if (strcmp(name, "version") == 0)
-		return read_name(value, claim->version);
+		return claim_read_name(value, claim->version);
 	if (strcmp(name, "sees") == 0 || strcmp(name, "cannot_see") == 0 ||
 	    strcmp(name, "leaves_out") == 0 || strcmp(name, "parent") == 0)
 		return NULL;

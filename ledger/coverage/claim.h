@@ -34,6 +34,9 @@ int claim_parse(struct claim *claim, const char *text, size_t len, char *err,
 int claim_read(struct claim *claim, json_t *object, char *err, size_t err_len);
 void claim_free(struct claim *claim);
 
+/* A name of an adapter, an observer, a version: NULL, or what it should be. */
+const char *claim_read_name(const json_t *value, char to[CLAIM_NAME_MAX + 1]);
+
 /* Whether it says to see it: an entry of sees covers it, and none of leaves_out. */
 bool claim_covers(const struct claim *claim, const struct act *act);
 

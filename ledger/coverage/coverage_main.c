@@ -200,7 +200,7 @@ put_json(const struct coverage *c, const struct verify_result *r)
 	json_out_object(&o, NULL);
 	json_out_str(&o, "text", r->coverage.text);
 	covered_json(c, &o);
-	covered_json_findings(r, &o);
+	report_json_findings(r, &o);
 	json_out_object_end(&o);
 	if ((n = json_out_end(&o)) > 0)
 		printf("%s\n", buf);
@@ -254,8 +254,8 @@ judge(const struct coverage_defaults *d, const struct args *a, const char *dir, 
 	struct scanner *scanner = make_scanner(d, a);
 	struct coverage *c = NULL;
 	struct manifest manifest;
-	struct coverage_options options = { .shown = shown_text, .shown_context = scanner, .dir = dir, .run = run_of(dir, &manifest),
-	    .truth = a->truth, .truths = a->truths, .window_ms = a->window_ms };
+	struct coverage_options options = { .shown = shown_text, .shown_context = scanner,
+	    .dir = dir, .run = run_of(dir, &manifest), .truth = a->truth, .truths = a->truths, .window_ms = a->window_ms };
 	int status = EXIT_USAGE_OR_IO;
 
 	snprintf(err, err_len, "out of memory");

@@ -163,7 +163,8 @@ static const struct option import_options[] = {
 	{ "field", required_argument, NULL, 'F' }, { "client", required_argument, NULL, 'c' },
 	{ "resolve", required_argument, NULL, 'r' }, { "exhaustive", no_argument, NULL, 'e' },
 	{ "from", required_argument, NULL, 'B' }, { "to", required_argument, NULL, 'E' },
-	{ "sign", required_argument, NULL, 'k' }, { "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' },
+	{ "sign", required_argument, NULL, 'k' }, { "output", required_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 }
 };
 

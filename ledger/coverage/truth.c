@@ -12,17 +12,6 @@
 /* ---- members ---- */
 
 static const char *
-read_name(json_t *value, char to[CLAIM_NAME_MAX + 1])
-{
-	const char *text = json_string_value(value);
-
-	if (text == NULL || !record_name_valid(text, json_string_length(value)))
-		return "a name of 1 to 64 letters, digits and -._:/@+";
-	memcpy(to, text, strlen(text) + 1);
-	return NULL;
-}
-
-static const char *
 read_time(const json_t *value, int64_t *to)
 {
 	const char *text = json_string_value(value);
@@ -54,9 +43,9 @@ read_head_member(struct truth *t, const char *name, json_t *value)
 		return json_is_string(value) && strcmp(json_string_value(value),
 		    TRUTH_TYPE) == 0 ? NULL : "type is \"" TRUTH_TYPE "\"";
 	if (strcmp(name, "source") == 0)
-		return read_name(value, t->source);
+		return claim_read_name(value, t->source);
 	if (strcmp(name, "instance") == 0)
-		return read_name(value, t->instance);
+		return claim_read_name(value, t->instance);
 	if (strcmp(name, "from") == 0)
 		return read_time(value, &t->from_us);
 	if (strcmp(name, "to") == 0)

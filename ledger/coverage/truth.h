@@ -59,8 +59,8 @@ struct truth {
 
 /*
  * Lines that are no action are counted, the rest is read; without a good first
- * line nothing is.  Signatures behind it (signed.h) are no lines of it.  0, or -1 with a message, which repeats nothing of the text;
- * free in any case.
+ * line nothing is.  Signatures behind it (signed.h) are no lines of it.  0, or -1
+ * with a message, which repeats nothing of the text; free in any case.
  */
 int truth_parse(struct truth *truth, const char *text, size_t len, char *err,
     size_t err_len);

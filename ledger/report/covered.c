@@ -178,29 +178,6 @@ covered_details(const struct coverage *c, FILE *out)
 
 /* ---- JSON ---- */
 
-void
-covered_json_findings(const struct verify_result *r, struct json_out *o)
-{
-	json_out_array(o, "findings");
-	for (unsigned i = 0; i < r->findings; i++) {
-		const struct verify_finding *f = &r->finding[i];
-
-		json_out_object(o, NULL);
-		json_out_str(o, "verdict", verify_verdict_word(f->verdict));
-		json_out_str(o, "code", f->code);
-		if (f->has_index)
-			json_out_uint(o, "index", f->index);
-		if (f->line != 0) {
-			json_out_str(o, "file", f->file);
-			json_out_uint(o, "line", f->line);
-		}
-		json_out_str(o, "what", f->what);
-		json_out_object_end(o);
-	}
-	json_out_array_end(o);
-	json_out_uint(o, "finding_count", r->finding_count);
-}
-
 static void
 json_time(struct json_out *o, const char *name, int64_t time_us)
 {

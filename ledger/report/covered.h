@@ -15,8 +15,6 @@
 void covered_text(const struct coverage *coverage, FILE *out);
 /* All that the adapters say, an entry a line. */
 void covered_details(const struct coverage *coverage, FILE *out);
-/* The member `findings`, as in verdict.schema.json. */
-void covered_json_findings(const struct verify_result *result, struct json_out *out);
 /* The member `coverage`, where there is anything to tell. */
 void covered_json(const struct coverage *coverage, struct json_out *out);
 /* A section of the page. */

@@ -5,6 +5,7 @@
 #include "ledger/report/presealed.h"
 #include "ledger/report/report.h"
 #include "ledger/scan/formats.h"
+#include "ledger/scan/scan_report.h"
 
 #define JSON_ROOM (16 * 1024 * 1024)	/* all streams and findings fit */
 
@@ -18,8 +19,8 @@ json_statement(struct json_out *o, const char *name,
 	json_out_object_end(o);
 }
 
-static void
-json_findings(struct json_out *o, const struct verify_result *r)
+void
+report_json_findings(const struct verify_result *r, struct json_out *o)
 {
 	const struct verify_finding *f;
 	unsigned i;
@@ -139,7 +140,6 @@ static void
 json_scan(struct json_out *o, const struct scan_result *scan)
 {
 	static const char *const words[] = { "clean", "found", "incomplete" };
-	static const char *const levels[] = { "low", "medium", "high" };
 	const struct scan_finding *f;
 	unsigned i;
 
@@ -159,13 +159,7 @@ json_scan(struct json_out *o, const struct scan_result *scan)
 	for (i = 0; i < scan->findings; i++) {
 		f = &scan->finding[i];
 		json_out_object(o, NULL);
-		json_out_str(o, "path", f->path);
-		json_out_uint(o, "line", f->line);
-		json_out_uint(o, "offset", f->offset);
-		json_out_uint(o, "length", f->len);
-		json_out_str(o, f->known ? "secret" : "format", f->what);
-		json_out_str(o, "form", f->form);
-		json_out_str(o, "confidence", levels[f->confidence]);
+		scan_report_members(o, f, f->known ? "secret" : "format");
 		json_out_object_end(o);
 	}
 	json_out_array_end(o);
@@ -201,7 +195,7 @@ json_all(struct json_out *o, const struct report *report)
 	json_statements(o, whole);
 	json_out_uint(o, "dropped", r->drops);
 	json_out_uint(o, "counted_refusals", r->counted);
-	json_findings(o, r);
+	report_json_findings(r, o);
 	json_streams(o, report);
 	json_anchors(o, r);
 	json_unvouched(o, r);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "ledger/coverage/coverage.h"
+#include "ledger/json_out.h"
 #include "ledger/scan/scan.h"
 #include "ledger/verify/verify.h"
 
@@ -48,6 +49,8 @@ void report_stream(const struct report *report, unsigned stream, int64_t secrets
 /* 0, or -1 where the stream has an error. */
 int report_text(const struct report *report, bool colour, FILE *out);
 int report_json(const struct report *report, FILE *out);
+/* The members `findings` and `finding_count`, as in verdict.schema.json. */
+void report_json_findings(const struct verify_result *result, struct json_out *out);
 int report_sarif(const struct report *report, FILE *out);
 
 #endif

@@ -106,6 +106,18 @@ put_json(struct json_out *o, FILE *out)
 		fwrite(o->buf, 1, (size_t)n, out);
 }
 
+void
+scan_report_members(struct json_out *o, const struct scan_finding *f, const char *what)
+{
+	json_out_str(o, "path", f->path);
+	json_out_uint(o, "line", f->line);
+	json_out_uint(o, "offset", f->offset);
+	json_out_uint(o, "length", f->len);
+	json_out_str(o, what, f->what);
+	json_out_str(o, "form", f->form);
+	json_out_str(o, "confidence", confidence[f->confidence]);
+}
+
 static void
 json_finding(const struct scan_finding *f, FILE *out)
 {
@@ -115,13 +127,7 @@ json_finding(const struct scan_finding *f, FILE *out)
 
 	json_out_begin(&o, buf, sizeof(buf));
 	json_out_object(&o, NULL);
-	json_out_str(&o, "path", f->path);
-	json_out_uint(&o, "line", f->line);
-	json_out_uint(&o, "offset", f->offset);
-	json_out_uint(&o, "length", f->len);
-	json_out_str(&o, "rule", f->what);
-	json_out_str(&o, "form", f->form);
-	json_out_str(&o, "confidence", confidence[f->confidence]);
+	scan_report_members(&o, f, "rule");
 	json_out_bool(&o, "known", f->known);
 	json_out_bool(&o, "advisory", f->advisory);
 	json_out_bool(&o, "baseline", f->baseline);

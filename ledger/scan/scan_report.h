@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "ledger/json_out.h"
 #include "ledger/scan/scan.h"
 
 struct scan_report {
@@ -22,6 +23,9 @@ int scan_report_status(const struct scan_report *report);
 
 void scan_report_finding(const struct scan_report *report,
     const struct scan_finding *finding, FILE *out);	/* one line of text */
+/* The members of one in JSON that all reports have; what it is stands under that name. */
+void scan_report_members(struct json_out *out, const struct scan_finding *finding,
+    const char *what);
 void scan_report_text(const struct scan_report *report, FILE *out);	/* the end */
 void scan_report_json(const struct scan_report *report, FILE *out);
 void scan_report_sarif(const struct scan_report *report, FILE *out);	/* 2.1.0 */
