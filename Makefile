@@ -46,7 +46,7 @@ LINKFLAGS = $(filter-out -Werror,$(CFLAGS)) $(if $(LTO),-w)
 CPPFLAGS += -Ibroker -I. -D_GNU_SOURCE -DCOUNTERSIGN_VERSION='"$(VERSION)"'
 CFLAGS   += -std=c11 $(OPT) $(LTO) $(WARN) $(HARDEN) -fPIE -pthread -ffile-prefix-map=$(CURDIR)=. \
             $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-LDFLAGS  += -pie $(HARDEN_L) -pthread $(SANITIZE)
+LDFLAGS  += -pie -Wl,--as-needed $(HARDEN_L) -pthread $(SANITIZE)
 LIBS      = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 # One library a folder; the mains stand apart.  Order is the order of dependence.

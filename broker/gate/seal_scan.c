@@ -135,11 +135,10 @@ gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
 	seal = calloc(1, sizeof(*seal));
 	if (seal == NULL)
 		return 0;
-	seal->scanner = scanner_new();
+	seal->scanner = scanner_with(NULL);
 	seal->tags = scan_tags_writer_new();
 	if (seal->scanner == NULL || seal->tags == NULL)
 		goto out;
-	scanner_set_secrets_only(seal->scanner);
 	if (!versions_each(gate->vault, take, seal))
 		note(seal, "not every secret could be had from the store");
 	gate_tags_tidy(gate->tags_dir, time(NULL));

@@ -107,7 +107,7 @@ scan_canary_secret_found(void)
 	bool found = false;
 
 	if (needles != NULL && scan_needles_add(needles, "canary", value, len) == 0 &&
-	    (worker = scan_worker_new(needles, NULL, false, err, sizeof(err))) != NULL) {
+	    (worker = scan_worker_new(needles, NULL, NULL, err, sizeof(err))) != NULL) {
 		found = look(worker, value, len).secrets == 1;
 		sodium_bin2base64(text, sizeof(text), value, len,
 		    sodium_base64_VARIANT_ORIGINAL);

@@ -55,14 +55,6 @@ scan_engine_free(struct scan_engine *engine)
 	free(engine);
 }
 
-void
-scan_hits_free(struct scan_hits *hits)
-{
-	free(hits->hit);
-	free(hits->place);
-	*hits = (struct scan_hits){ NULL, 0, 0, NULL, 0, 0, false };
-}
-
 /* ---- matching ---- */
 
 static void
@@ -254,3 +246,7 @@ scan_engine_run(struct scan_engine *engine, const uint8_t *text, size_t len,
 	resolve(hits);
 	return engine->failed ? -1 : 0;
 }
+
+const struct scan_engine_calls scan_engine_formats = {
+	scan_engine_new, scan_engine_run, scan_engine_free,
+};

@@ -42,4 +42,14 @@ int scan_engine_run(struct scan_engine *engine, const uint8_t *text,
 
 void scan_hits_free(struct scan_hits *hits);
 
+/* The engine as the scanner calls it.  Who names it links the pattern library;
+ * a program that looks for secrets alone does not. */
+struct scan_engine_calls {
+	struct scan_engine *(*open)(char *err, size_t err_len);
+	int (*run)(struct scan_engine *engine, const uint8_t *text, size_t len,
+	    const struct scan_map *map, struct scan_hits *hits);
+	void (*close)(struct scan_engine *engine);
+};
+extern const struct scan_engine_calls scan_engine_formats;
+
 #endif

@@ -151,7 +151,7 @@ scan_look_match(struct look *look)
 	struct scan_worker *worker = look->stream->worker;
 	const struct scan_part *part = &look->part;
 
-	if (worker->engine != NULL && scan_engine_run(worker->engine, part->text,
+	if (worker->engine != NULL && worker->formats->run(worker->engine, part->text,
 	    part->len, part->map, &worker->hits) != 0)
 		scan_incomplete(look->stream, "", "more matches than can be told");
 	if (worker->engine != NULL)

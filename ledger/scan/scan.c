@@ -24,7 +24,8 @@ struct scanner {
 	struct scan_needles *needles;
 	const struct scan_tags *tags;
 	struct scan_worker *worker;	/* made by the first scan */
-	bool trees, have_key, secrets_only;
+	bool trees, have_key;
+	const struct scan_engine_calls *formats;	/* NULL: secrets alone */
 	uint8_t key[SCAN_BASELINE_KEY_LEN];
 	bool (*accepted)(void *context, const uint8_t mark[SCAN_MARK_LEN]);
 	void *accepted_context;
@@ -44,12 +45,13 @@ struct scanner {
 };
 
 struct scanner *
-scanner_new(void)
+scanner_with(const struct scan_engine_calls *formats)
 {
 	struct scanner *scanner = calloc(1, sizeof(*scanner));
 
 	if (scanner == NULL)
 		return NULL;
+	scanner->formats = formats;
 	scanner->needles = scan_needles_new();
 	scanner->buffer = malloc(READ_LEN);
 	if (scanner->needles != NULL && scanner->buffer != NULL)
@@ -112,12 +114,6 @@ void
 scanner_set_trees(struct scanner *scanner)
 {
 	scanner->trees = true;
-}
-
-void
-scanner_set_secrets_only(struct scanner *scanner)
-{
-	scanner->secrets_only = true;
 }
 
 /* ---- what is found ---- */
@@ -410,10 +406,10 @@ begin(struct scanner *scanner, struct scan_result *result, char *err,
     size_t err_len)
 {
 	if (scanner->worker == NULL && (scanner->worker = scan_worker_new(
-	    scanner->needles, scanner->tags, !scanner->secrets_only, err,
-	    err_len)) == NULL)
+	    scanner->needles, scanner->tags, scanner->formats, err, err_len)) ==
+	    NULL)
 		return -1;
-	if (scanner->secrets_only ? !scan_canary_secret_found() :
+	if (scanner->formats == NULL ? !scan_canary_secret_found() :
 	    !scan_canary_found(scanner->worker, scanner->tags != NULL)) {
 		snprintf(err, err_len, "the scanner missed its own canary: it cannot be "
 		    "relied on here");

@@ -64,8 +64,15 @@ struct scan_result {
 
 struct scanner;
 
-/* NULL where memory lacks. */
+/* Of all formats.  NULL where memory lacks. */
 struct scanner *scanner_new(void);
+
+/* The same with scan_engine_formats (engine.h); or with NULL: secrets and tags
+ * alone, and nothing unpacked but in a decoded text, which is what the broker does
+ * with its records before it seals them. */
+struct scan_engine_calls;
+struct scanner *scanner_with(const struct scan_engine_calls *formats);
+
 /* Wipes what it holds. */
 void scanner_free(struct scanner *scanner);
 
@@ -93,10 +100,6 @@ void scanner_set_baseline(struct scanner *scanner,
 /* Any tree of files, not a bundle of evidence: links are not followed and
  * special files passed over, both without further ado. */
 void scanner_set_trees(struct scanner *scanner);
-
-/* Secrets and tags alone, no formats, and nothing unpacked but in a decoded
- * text: what the broker does with its records before it seals them. */
-void scanner_set_secrets_only(struct scanner *scanner);
 
 /*
  * Scan a file or all files below a directory; or what can be read from a

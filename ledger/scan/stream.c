@@ -10,7 +10,7 @@
 
 struct scan_worker *
 scan_worker_new(struct scan_needles *needles, const struct scan_tags *tags,
-    bool formats, char *err, size_t err_len)
+    const struct scan_engine_calls *formats, char *err, size_t err_len)
 {
 	struct scan_worker *worker = calloc(1, sizeof(*worker));
 
@@ -18,10 +18,11 @@ scan_worker_new(struct scan_needles *needles, const struct scan_tags *tags,
 	if (worker == NULL)
 		return NULL;
 	worker->needles = needles;
+	worker->formats = formats;
 	worker->tags = tags == NULL ? NULL : scan_tags_room_new(tags);
 	worker->probe = scan_packed_probe_new();
 	if (worker->probe != NULL && (tags == NULL || worker->tags != NULL) &&
-	    (!formats || (worker->engine = scan_engine_new(err, err_len)) != NULL))
+	    (formats == NULL || (worker->engine = formats->open(err, err_len)) != NULL))
 		return worker;
 	scan_worker_free(worker);
 	return NULL;
@@ -41,9 +42,18 @@ scan_worker_free(struct scan_worker *worker)
 		scan_classes_free(&worker->classes[i]);
 	scan_tags_room_free(worker->tags);
 	scan_packed_probe_free(worker->probe);
-	scan_engine_free(worker->engine);
+	if (worker->engine != NULL)
+		worker->formats->close(worker->engine);
 	scan_hits_free(&worker->hits);
 	free(worker);
+}
+
+void
+scan_hits_free(struct scan_hits *hits)
+{
+	free(hits->hit);
+	free(hits->place);
+	*hits = (struct scan_hits){ NULL, 0, 0, NULL, 0, 0, false };
 }
 
 /* ---- windows ---- */

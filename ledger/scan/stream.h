@@ -46,11 +46,11 @@ struct scan_sink {
 struct scan_worker;	/* what one thread needs for stream after stream */
 struct scan_stream;
 
-/* needles and tags may be NULL; they must outlive the worker.  Without formats
- * the pattern library is not needed: nothing is unpacked then but what begins a
+/* needles and tags may be NULL; they must outlive the worker.  formats is
+ * scan_engine_formats, or NULL: then nothing is unpacked but what begins a
  * decoded text.  NULL with a message. */
 struct scan_worker *scan_worker_new(struct scan_needles *needles,
-    const struct scan_tags *tags, bool formats, char *err, size_t err_len);
+    const struct scan_tags *tags, const struct scan_engine_calls *formats, char *err, size_t err_len);
 void scan_worker_free(struct scan_worker *worker);	/* wipes */
 
 /* One stream at a time.  block and overlap are SCAN_BLOCK and SCAN_OVERLAP but

@@ -23,6 +23,7 @@
 enum { UNESCAPED, DELTAS, HEX, BASE64, BASE32, VIEWS };
 
 struct scan_worker {
+	const struct scan_engine_calls *formats;	/* NULL: none are looked for */
 	struct scan_engine *engine;
 	struct scan_hits hits;
 	struct scan_needles *needles;

@@ -139,7 +139,7 @@ formats_alone(void)
 static double
 everything(struct scan_needles *needles, const struct scan_tags *tags)
 {
-	struct scan_worker *worker = scan_worker_new(needles, tags, true, err, sizeof(err));
+	struct scan_worker *worker = scan_worker_new(needles, tags, &scan_engine_formats, err, sizeof(err));
 	struct scan_sink sink = { on_found, on_incomplete, NULL };
 	struct scan_stream *stream;
 	double began = cpu();

@@ -69,8 +69,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		if (sodium_init() < 0 || needles == NULL || scan_needles_add(needles, "known",
 		    (const uint8_t *)"a known secret", 14) != 0)
 			abort();
-		formats = scan_worker_new(needles, NULL, true, err, sizeof(err));
-		plain = scan_worker_new(needles, NULL, false, err, sizeof(err));
+		formats = scan_worker_new(needles, NULL, &scan_engine_formats, err, sizeof(err));
+		plain = scan_worker_new(needles, NULL, NULL, err, sizeof(err));
 	}
 	if (formats == NULL || plain == NULL || len > 65536)
 		return 0;

@@ -72,7 +72,7 @@ setup(void **state)
 
 	needles = scan_needles_new();
 	return sodium_init() < 0 || needles == NULL ||
-	    (worker = scan_worker_new(needles, NULL, true, err, sizeof(err))) == NULL;
+	    (worker = scan_worker_new(needles, NULL, &scan_engine_formats, err, sizeof(err))) == NULL;
 }
 
 static int

@@ -171,7 +171,7 @@ static struct scan_worker *
 worker_with(struct scan_needles *needles)
 {
 	char err[200];
-	struct scan_worker *worker = scan_worker_new(needles, NULL, true, err, sizeof(err));
+	struct scan_worker *worker = scan_worker_new(needles, NULL, &scan_engine_formats, err, sizeof(err));
 
 	assert_non_null(worker);
 	return worker;

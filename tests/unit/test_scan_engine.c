@@ -36,7 +36,7 @@ setup(void **state)
 
 	return sodium_init() < 0 ||
 	    (engine = scan_engine_new(err, sizeof(err))) == NULL ||
-	    (worker = scan_worker_new(NULL, NULL, true, err, sizeof(err))) == NULL;
+	    (worker = scan_worker_new(NULL, NULL, &scan_engine_formats, err, sizeof(err))) == NULL;
 }
 
 static int

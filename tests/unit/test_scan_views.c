@@ -75,7 +75,7 @@ setup(void **state)
 	char err[200];
 
 	return sodium_init() < 0 ||
-	    (worker = scan_worker_new(NULL, NULL, true, err, sizeof(err))) == NULL;
+	    (worker = scan_worker_new(NULL, NULL, &scan_engine_formats, err, sizeof(err))) == NULL;
 }
 
 static int
