@@ -169,8 +169,6 @@ read_term(struct reader *r)
 {
 	const struct value *v;
 
-	if (r->depth >= DEPTH_MAX)
-		return bad(r, "nested too deeply");
 	if (take(r, "set()"))
 		return value_set(r->arena, 0);
 	if (take(r, "true"))
@@ -183,6 +181,8 @@ read_term(struct reader *r)
 		return read_string(r);
 	if (r->p == r->end || (*r->p != '[' && *r->p != '{'))
 		return read_number(r);
+	if (r->depth >= DEPTH_MAX)
+		return bad(r, "nested too deeply");
 	r->depth++;
 	v = *r->p++ == '{' ? read_braces(r) : read_array(r);
 	r->depth--;

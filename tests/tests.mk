@@ -61,7 +61,7 @@ check-one: test-bins
 # The long fuzzing: FUZZ_SECONDS for each target.
 fuzz-bins: $(FUZZ_BINS)
 fuzz:
-	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} tests/build/fuzz
+	@FUZZ_SEED=$${FUZZ_SEED:-0} FUZZ_SECONDS=$${FUZZ_SECONDS:-600} tests/build/fuzz
 	@$(MAKE) --no-print-directory -s test-bins
 	@POLICY_CALLS=60 POLICY_MODULES=2000 POLICY_SEED=$${POLICY_SEED:-$$(date +%s)} tests/run --timeout 3600 tests/scenario/policy_calls
 

@@ -435,12 +435,33 @@ endless_recursion_ends(void **state)
 	(void)state;
 }
 
+/* What JSON may hold, a term may: 128 arrays, with something in the last. */
+static void
+term_depth(void **state)
+{
+	char text[2 * 129 + 2], err[200];
+	unsigned n;
+	size_t len;
+
+	(void)state;
+	for (n = 127; n <= 129; n++) {
+		memset(text, '[', n);
+		text[n] = '1';
+		memset(text + n + 1, ']', n);
+		len = 2 * n + 1;
+		assert_int_equal(value_from_json(&arena, text, len, &value_json_strict, err,
+		    sizeof(err)) != NULL, n <= 128);
+		assert_int_equal(term_parse(&arena, text, len, err, sizeof(err)) != NULL,
+		    n <= 128);
+	}
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(corner_cases), T(large_sets), T(strict_json),
+		T(term_depth), T(corner_cases), T(large_sets), T(strict_json),
 		T(long_loops_end), T(endless_recursion_ends),
 	};
 
