@@ -110,9 +110,8 @@ find_home(struct start *start)
 		snprintf(start->err, sizeof(start->err), "out of memory");
 		return -1;
 	}
-	if ((home = home_dir(start->err, sizeof(start->err))) == NULL)
-		return -1;
-	if (home_need_vault(start->err, sizeof(start->err)) != 0 ||
+	if (home_dir(start->err, sizeof(start->err)) == NULL ||
+	    home_need_vault(start->err, sizeof(start->err)) != 0 ||
 	    home_path("config.json", path, sizeof(path)) != 0)
 		return -1;
 	return conf_load(path, &start->conf, start->err, sizeof(start->err));

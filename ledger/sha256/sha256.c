@@ -1,5 +1,6 @@
 /* OpenSSL's function for one block has no other name than the deprecated one. */
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ together(const struct sha256_engine *engine,
 {
 	unsigned j;
 
+	assert(n > 0);
 	if (n < engine->worth || sha256_blocks(job[n - 1]->len) > SHA256_BLOCKS_MAX) {
 		openssl_hash(job, n);
 		return;
