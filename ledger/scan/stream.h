@@ -18,7 +18,7 @@
 
 #define SCAN_BLOCK (1024 * 1024)
 #define SCAN_OVERLAP (64 * 1024)	/* longer than any format, well encoded */
-#define SCAN_DEPTH_MAX 8		/* encodings inside one another */
+#define SCAN_DEPTH_MAX 8		/* texts inside one another, the outermost too */
 #define SCAN_RATIO_MAX 250		/* unpacked bytes for one that was read ... */
 #define SCAN_DECODED_MAX 64		/* decoded ones ... */
 #define SCAN_SLACK (64 * 1024 * 1024)	/* ... beyond these */
