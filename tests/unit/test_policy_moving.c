@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "policy/pack.h"
+#include "same_decision.h"
 
 #define PLANS 400
 #define INPUTS 60	/* for each */
@@ -36,19 +37,6 @@ static bool
 one_in(uint32_t n)
 {
 	return draw(n) == 0;
-}
-
-static void
-same(const struct policy_decision *a, const struct policy_decision *b)
-{
-	assert_string_equal(a->reason, b->reason);
-	assert_string_equal(a->rule, b->rule);
-	assert_int_equal(a->verdict, b->verdict);
-	assert_int_equal(a->redact, b->redact);
-	assert_int_equal(a->max_bytes, b->max_bytes);
-	assert_int_equal(a->cost, b->cost);
-	assert_int_equal(a->ttl_s, b->ttl_s);
-	assert_int_equal(a->uses, b->uses);
 }
 
 static struct policy_scratch *
@@ -538,7 +526,7 @@ decide_both(const struct policy_pack *pack, struct counts *counts)
 		was = b;
 		policy_decide(pack, plain, &in, &b);
 		policy_decide(pack, old, &in, &a);
-		same(&a, &b);
+		assert_same_decision(&a, &b);
 		counts->recalled += used(old) < used(plain);
 		counts->different += i > 0 && strcmp(was.reason, b.reason) != 0;
 		move_on(&in);

@@ -15,6 +15,7 @@
 
 #include "policy/input.h"
 #include "policy/pack.h"
+#include "same_decision.h"
 
 #define ROUNDS 4000
 
@@ -139,19 +140,6 @@ any_input(void)
 }
 
 static void
-same(const struct policy_decision *a, const struct policy_decision *b)
-{
-	assert_string_equal(a->rule, b->rule);
-	assert_string_equal(a->reason, b->reason);
-	assert_int_equal(a->verdict, b->verdict);
-	assert_int_equal(a->redact, b->redact);
-	assert_int_equal(a->max_bytes, b->max_bytes);
-	assert_int_equal(a->cost, b->cost);
-	assert_int_equal(a->ttl_s, b->ttl_s);
-	assert_int_equal(a->uses, b->uses);
-}
-
-static void
 decides_as_a_fresh_one(void **state)
 {
 	struct policy_scratch *old = policy_scratch_new(), *fresh;
@@ -168,9 +156,9 @@ decides_as_a_fresh_one(void **state)
 		assert_non_null(fresh);
 		policy_decide(pack, old, &in, &a);
 		policy_decide(pack, fresh, &in, &b);
-		same(&a, &b);
+		assert_same_decision(&a, &b);
 		policy_decide(pack, old, &in, &a);	/* all of it known now */
-		same(&a, &b);
+		assert_same_decision(&a, &b);
 		/* Limits are met at about the same place. */
 		assert_in_range(old->arena.steps, fresh->arena.steps / 2,
 		    2 * fresh->arena.steps);
@@ -253,7 +241,7 @@ limits_hold_where_they_are(void **state)
 		assert_non_null(fresh = policy_scratch_new());
 		policy_decide(pack, old, &in, &a);
 		policy_decide(pack, fresh, &in, &b);
-		same(&a, &b);
+		assert_same_decision(&a, &b);
 		assert_string_equal(a.rule, now > 5 ? rules[i % 4] :
 		    "binding/allow");
 		if (i % 4 == 1 && now <= 5)
