@@ -2,7 +2,6 @@
 #include "ledger/anchor/anchors.h"
 #include "ledger/anchor/cosign.h"
 #include "ledger/anchor/gather.h"
-#include "ledger/anchor/stamp.h"
 #include "ledger/hashes.h"
 
 #include <fcntl.h>
@@ -151,6 +150,7 @@ take_stamp(struct asking *asking, const struct gather_note *note,
 	    sizeof(why)) == 0 && plausible(asking, out.time_s)) {
 		claim->size = note->at.size;
 		claim->time_s = out.time_s;
+		memcpy(claim->signer, out.signer, sizeof(claim->signer));
 	}
 	free(der);
 }
@@ -173,6 +173,25 @@ take_stamps(struct asking *asking, const struct gather_note *note)
 			    trust->authority[i].name) == 0)
 				take_stamp(asking, note, stamp,
 				    &trust->authority[i], claim);
+		}
+	}
+}
+
+/* Somebody counts once, by whatever name: of two authorities for whom one key
+ * has signed, the one that says more. */
+static void
+drop_doubles(struct anchor_answer *answer)
+{
+	struct anchor_claim *a, *b;
+
+	for (unsigned i = 0; i < answer->claims; i++) {
+		a = &answer->claim[i];
+		for (unsigned k = i + 1; k < answer->claims; k++) {
+			b = &answer->claim[k];
+			if (!a->witness && !b->witness && a->size > 0 &&
+			    b->size > 0 && memcmp(a->signer, b->signer,
+			    sizeof(a->signer)) == 0)
+				(b->size > a->size ? a : b)->size = 0;
 		}
 	}
 }
@@ -479,6 +498,7 @@ anchor_ask(const struct anchor_question *question,
 		name_claims(answer, question->trust);
 	for (unsigned i = asking.gather.notes; i > 0; i--)
 		take_note(&asking, &asking.gather.note[i - 1]);
+	drop_doubles(answer);
 	if (answer->code != NULL)
 		refute(&asking);
 	else if (question->trust != NULL)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "ledger/anchor/epochs.h"
+#include "ledger/anchor/stamp.h"
 #include "ledger/anchor/trust.h"
 
 #define ANCHOR_TEXT_MAX 320
@@ -45,6 +46,7 @@ struct anchor_claim {
 	bool witness;
 	uint64_t size;		/* of the largest tree it vouches for; 0: none */
 	int64_t time_s;		/* when, by its own clock */
+	uint8_t signer[STAMP_DIGEST_LEN];	/* of an authority's stamp: whose key */
 };
 
 struct anchor_answer {

@@ -1,6 +1,5 @@
 #include "ledger/anchor/stamp.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,17 +140,19 @@ read_info(const TS_TST_INFO *info, struct stamp *out)
 	return hex != NULL ? 0 : -1;
 }
 
-/* Every certificate of a PEM file; how many. */
+/* For every certificate of a PEM file, until one returns true: how many. */
 static unsigned
-add_authorities(X509_STORE *store, const char *ca_file)
+each_authority(const char *ca_file, bool (*each)(void *, X509 *), void *context)
 {
 	FILE *in = fopen(ca_file, "re");
+	bool stop = false;
 	unsigned n = 0;
 	X509 *cert;
 
-	while (in != NULL &&
+	while (in != NULL && !stop &&
 	    (cert = PEM_read_X509(in, NULL, NULL, NULL)) != NULL) {
-		n += X509_STORE_add_cert(store, cert) == 1;
+		stop = each(context, cert);
+		n++;
 		X509_free(cert);
 	}
 	if (in != NULL)
@@ -160,14 +161,74 @@ add_authorities(X509_STORE *store, const char *ca_file)
 	return n;
 }
 
+static bool
+add_authority(void *store, X509 *cert)
+{
+	(void)X509_STORE_add_cert(store, cert);
+	return false;
+}
+
+static bool
+pass_over(void *context, X509 *cert)
+{
+	(void)context;
+	(void)cert;
+	return false;
+}
+
 unsigned
 stamp_authorities(const char *ca_file)
 {
-	X509_STORE *store = X509_STORE_new();
-	unsigned n = store != NULL ? add_authorities(store, ca_file) : 0;
+	return each_authority(ca_file, pass_over, NULL);
+}
 
-	X509_STORE_free(store);
-	return n;
+static bool
+key_digest(const X509 *cert, uint8_t digest[STAMP_DIGEST_LEN])
+{
+	unsigned len = 0;
+
+	return X509_pubkey_digest(cert, EVP_sha256(), digest, &len) == 1 &&
+	    len == STAMP_DIGEST_LEN;
+}
+
+struct sought {
+	const char *ca_file;		/* where to look */
+	const uint8_t *key;
+	bool found;
+};
+
+static bool
+is_sought(void *context, X509 *cert)
+{
+	struct sought *sought = context;
+	uint8_t digest[STAMP_DIGEST_LEN];
+
+	sought->found = !key_digest(cert, digest) ||
+	    memcmp(digest, sought->key, sizeof(digest)) == 0;
+	return sought->found;
+}
+
+static bool
+is_shared(void *context, X509 *cert)
+{
+	struct sought *sought = context;
+	uint8_t digest[STAMP_DIGEST_LEN];
+
+	sought->key = digest;
+	sought->found = !key_digest(cert, digest);
+	if (!sought->found)
+		each_authority(sought->ca_file, is_sought, sought);
+	sought->key = NULL;
+	return sought->found;
+}
+
+bool
+stamp_authorities_shared(const char *ca_file, const char *other)
+{
+	struct sought sought = { .ca_file = other };
+
+	each_authority(ca_file, is_shared, &sought);
+	return sought.found;
 }
 
 /* Whom the file names is trusted, a root or not, and must have been good at
@@ -177,7 +238,7 @@ store_of(const char *ca_file, int64_t time_s)
 {
 	X509_STORE *store = X509_STORE_new();
 
-	if (store != NULL && add_authorities(store, ca_file) > 0) {
+	if (store != NULL && each_authority(ca_file, add_authority, store) > 0) {
 		X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(store),
 		    (time_t)time_s);
 		X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
@@ -250,6 +311,18 @@ parse(const uint8_t *der, size_t len, struct parsed *out)
 	return 0;
 }
 
+/* The key of the one certificate that signed it. */
+static bool
+read_signer(PKCS7 *token, struct stamp *out)
+{
+	STACK_OF(X509) *signers = PKCS7_get0_signers(token, NULL, 0);
+	bool good = signers != NULL && sk_X509_num(signers) == 1 &&
+	    key_digest(sk_X509_value(signers, 0), out->signer);
+
+	sk_X509_free(signers);
+	return good;
+}
+
 /* Signed at least by the certificate that it carries. */
 static bool
 signed_by_somebody(PKCS7 *token)
@@ -281,6 +354,9 @@ check(const struct parsed *parsed, const uint8_t *digest,
 		return refuse(why, why_len, "the time stamp does not verify");
 	if (ca_file == NULL && !signed_by_somebody(parsed->token))
 		return refuse(why, why_len, "the time stamp is not signed");
+	if (!read_signer(parsed->token, out))
+		return refuse(why, why_len, "the time stamp's signer is not "
+		    "with it");
 	ERR_clear_error();
 	return 0;
 }

@@ -12,6 +12,7 @@
 #ifndef LEDGER_ANCHOR_STAMP_H
 #define LEDGER_ANCHOR_STAMP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,10 +37,14 @@ uint8_t *stamp_request(const uint8_t digest[STAMP_DIGEST_LEN],
 struct stamp {
 	int64_t time_s;		/* genTime, UTC, since 1970 */
 	char serial[64];	/* hex; cut where it is longer */
+	uint8_t signer[STAMP_DIGEST_LEN];	/* SHA-256 of the public key that signed it */
 };
 
 /* Certificates in the PEM file; 0 also where it cannot be read. */
 unsigned stamp_authorities(const char *ca_file);
+
+/* Is there a key that has a certificate in both PEM files? */
+bool stamp_authorities_shared(const char *ca_file, const char *other);
 
 /*
  * Is the response (TimeStampResp, or the token alone; DER, nothing behind it)

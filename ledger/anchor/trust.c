@@ -317,6 +317,39 @@ read_member(struct reader *reader, const char *name, json_t *value,
 	return unknown(reader, "", name);
 }
 
+/* A list without a number beside it is not taken for "none of them". */
+static int
+check_numbers(struct reader *reader, const json_t *root)
+{
+	const struct trust *trust = reader->trust;
+
+	if (trust->witnesses > 0 && json_object_get(root, "quorum") == NULL)
+		return refuse(reader, "quorum", "there: how many of the witnesses "
+		    "are wanted (0: none)");
+	if (trust->authorities > 0 && json_object_get(root, "stamps") == NULL)
+		return refuse(reader, "stamps", "there: how many of the authorities "
+		    "are wanted (0: none)");
+	return 0;
+}
+
+/* Where several are wanted, what one of them signed must not count for two. */
+static int
+check_authorities(struct reader *reader, uint64_t stamps)
+{
+	const struct trust *trust = reader->trust;
+
+	for (unsigned i = 0; stamps > 1 && i < trust->authorities; i++) {
+		for (unsigned k = 0; k < i; k++) {
+			if (stamp_authorities_shared(trust->authority[i].ca_file,
+			    trust->authority[k].ca_file))
+				return refuse(reader, "authorities.ca_file",
+				    "of others for each: two of them hold one "
+				    "certificate's key");
+		}
+	}
+	return 0;
+}
+
 static int
 read_policy(struct reader *reader, json_t *root)
 {
@@ -341,6 +374,8 @@ read_policy(struct reader *reader, json_t *root)
 	if (stamps > trust->authorities)
 		return refuse(reader, "stamps", "no more than there are "
 		    "authorities");
+	if (check_numbers(reader, root) != 0 || check_authorities(reader, stamps) != 0)
+		return -1;
 	if (trust->max_age_s > 0 && quorum + stamps == 0)
 		return refuse(reader, "max_age_s", "joined by a quorum or "
 		    "stamps, which have an age");

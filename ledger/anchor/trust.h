@@ -16,8 +16,10 @@
  *   }
  *
  * ca_file is a path, relative to the policy's own directory.  Unknown members,
- * duplicates, demands that cannot be met (a quorum beyond the witnesses), and a
- * witness or an observer whose key is a log's are refused.  Absent members demand nothing.
+ * duplicates, demands that cannot be met (a quorum beyond the witnesses), a
+ * witness or an observer whose key is a log's, witnesses without a quorum, authorities
+ * without stamps, and one certificate in the files of two authorities where more than
+ * one is wanted are refused.  Absent members demand nothing.
  */
 #ifndef LEDGER_ANCHOR_TRUST_H
 #define LEDGER_ANCHOR_TRUST_H
