@@ -51,7 +51,7 @@ LIBS      = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 # One library a folder; the mains stand apart.  Order is the order of dependence.
 MAINS    := broker/countersignd.c broker/countersign.c ledger/countersign-verify.c
-sources   = $(filter-out $(MAINS),$(wildcard $(1)/*.c $(1)/*/*.c))
+sources   = $(filter-out $(MAINS),$(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
 LIBNAMES := adapters broker policy ledger
 ARCHIVES := $(foreach l,$(LIBNAMES),$(BUILD)/lib$(l).a)
 BINS     := $(BUILD)/countersignd $(BUILD)/countersign $(BUILD)/countersign-verify
@@ -81,11 +81,11 @@ $(BUILD)/obj/%.o: %.c
 
 # Files that are embedded come in through the assembler, whose symbols link-time
 # optimisation does not see.
-$(BUILD)/obj/policy/default_pack.o $(BUILD)/obj/broker/cli/node_proxy.o $(BUILD)/obj/ledger/report/html_style.o $(BUILD)/obj/ledger/export/vlc1_adapter.o: LTO :=
+$(BUILD)/obj/policy/default_pack.o $(BUILD)/obj/broker/cli/run/node_proxy.o $(BUILD)/obj/ledger/report/html_style.o $(BUILD)/obj/ledger/export/vlc1_adapter.o: LTO :=
 
 # The packs are embedded: the object changes with them.
 $(BUILD)/obj/policy/default_pack.o: $(wildcard policy/packs/default/* policy/packs/default/.manifest)
-$(BUILD)/obj/broker/cli/node_proxy.o: broker/cli/node_proxy.cjs
+$(BUILD)/obj/broker/cli/run/node_proxy.o: broker/cli/run/node_proxy.cjs
 $(BUILD)/obj/ledger/report/html_style.o: ledger/report/report.css
 $(BUILD)/obj/ledger/export/vlc1_adapter.o: ledger/export/vlc1-adapter.json
 
@@ -119,7 +119,7 @@ include tests/tests.mk
 # Two analyzers, each file on its own; a warning is a failure.  gcc 12 takes a
 # string that is stored through a pointer for lost: leaks are left to clang and
 # to the leak sanitizer.
-ANALYZED := $(foreach l,$(LIBNAMES),$(wildcard $(l)/*.c $(l)/*/*.c))
+ANALYZED := $(foreach l,$(LIBNAMES),$(wildcard $(l)/*.c $(l)/*/*.c $(l)/*/*/*.c))
 ANALYZED_GCC   := $(ANALYZED:%.c=$(BUILD)/analyze/%.gcc)
 ANALYZED_CLANG := $(ANALYZED:%.c=$(BUILD)/analyze/%.clang)
 

@@ -9,7 +9,7 @@
 #ifndef BROKER_ASK_H
 #define BROKER_ASK_H
 
-#include "vault/secret.h"
+#include "secret.h"
 
 /* To the end of file. what names it in messages: "standard input". */
 struct secret *ask_fd(int fd, const char *what, char *err, size_t err_len);

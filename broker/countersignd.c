@@ -1,12 +1,12 @@
 /* countersignd: the daemon.  Usage and exit statuses: countersignd(8). */
 #include "cli/cli.h"
 #include "cli/opt.h"
-#include "conf.h"
+#include "conf/conf.h"
 #include "daemon/daemon.h"
 #include "daemon/harden.h"
-#include "daemon/log.h"
 #include "daemon/notify.h"
 #include "home.h"
+#include "log.h"
 
 #include <errno.h>
 #include <fcntl.h>

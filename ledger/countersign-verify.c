@@ -1,8 +1,8 @@
 /* The auditor's program: static, offline, and nothing of the daemon in it. */
-#include "ledger/anchor/proof_main.h"
-#include "ledger/coverage/coverage_main.h"
-#include "ledger/scan/scan_main.h"
-#include "ledger/verify/verify_main.h"
+#include "ledger/command/coverage_main.h"
+#include "ledger/command/proof_main.h"
+#include "ledger/command/scan_main.h"
+#include "ledger/command/verify_main.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "policy/builtins/codec.h"
+#include "policy/builtins/jws.h"
 #include "policy/bundle.h"
-#include "policy/jws.h"
-#include "policy/number.h"
+#include "policy/value/number.h"
 
 #define SIGNATURES ".signatures.json"
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/number.h"
 #include "policy/pack.h"
-#include "policy/utf8.h"
+#include "policy/value/number.h"
+#include "policy/value/utf8.h"
 
 /* Cut at a code point; terminated; no control characters. */
 static void

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "policy/input.h"
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 /* In order of the names, so that building the document never sorts. */
 #define EACH_FIELD(X) \

@@ -6,7 +6,7 @@
 #define POLICY_INPUT_H
 
 #include "policy/policy.h"
-#include "policy/value.h"
+#include "policy/value/value.h"
 
 enum input_type { INPUT_TEXT, INPUT_INTEGER, INPUT_JSON };
 

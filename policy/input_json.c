@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "policy/input.h"
-#include "policy/number.h"
 #include "policy/pack.h"
-#include "policy/utf8.h"
+#include "policy/value/number.h"
+#include "policy/value/utf8.h"
 
 /* Integers above this are written as strings: a ledger's reader in any
  * language must get them back whole (nanoseconds do not fit a double). */

@@ -6,11 +6,11 @@
 
 #include <stdatomic.h>
 
-#include "policy/eval.h"
 #include "policy/input.h"
-#include "policy/plan.h"
+#include "policy/plan/eval.h"
+#include "policy/plan/plan.h"
+#include "policy/plan/recall.h"
 #include "policy/policy.h"
-#include "policy/recall.h"
 #include "policy/regex/pattern.h"
 
 #define PACK_ENTRY "countersign/decision"

@@ -3,7 +3,7 @@
 #include "confined.h"
 
 #include "ledger/anchor/anchors.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 
 #include <errno.h>
 #include <fcntl.h>

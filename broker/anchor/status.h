@@ -7,7 +7,7 @@
 #ifndef BROKER_ANCHOR_STATUS_H
 #define BROKER_ANCHOR_STATUS_H
 
-#include "conf.h"
+#include "conf/conf.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

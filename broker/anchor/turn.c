@@ -1,13 +1,13 @@
 #include "anchor/turn.h"
 
 #include "ledger/anchor/anchors.h"
-#include "ledger/anchor/epochs.h"
+#include "ledger/tree/epochs.h"
 #include "ledger/anchor/cosign.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/anchor/witness.h"
-#include "ledger/evidence.h"
-#include "ledger/hash_lines.h"
-#include "ledger/hashes.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/tree/hash_lines.h"
+#include "ledger/tree/hashes.h"
 #include "ledger/io.h"
 
 #include <inttypes.h>

@@ -13,7 +13,7 @@
 #include "anchor/post.h"
 #include "anchor/status.h"
 #include "ledger/anchor/submission.h"
-#include "ledger/note.h"
+#include "ledger/tree/note.h"
 
 #include <stdbool.h>
 

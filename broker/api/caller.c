@@ -1,9 +1,9 @@
 /* Who calls, and what may they? */
 #include "api/impl.h"
 
+#include "conf/local_host.h"
 #include "gate/process.h"
 #include "gate/tcp_peer.h"
-#include "local_host.h"
 
 #include <stdio.h>
 #include <string.h>

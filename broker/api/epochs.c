@@ -1,8 +1,8 @@
 /* /v1/ledger/epochs, /v1/ledger/rotate-key: the keys that sign the ledger. */
 #include "api/impl.h"
 
-#include "ledger/anchor/epochs.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/tree/epochs.h"
 
 #include <stdlib.h>
 #include <string.h>

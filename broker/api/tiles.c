@@ -2,9 +2,9 @@
 #include "api/impl.h"
 
 #include "ledger/anchor/tiles.h"
-#include "ledger/evidence.h"
-#include "ledger/note.h"
-#include "ledger/proof.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/tree/note.h"
+#include "ledger/tree/proof.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "cli/cli.h"
 #include "home.h"
 
-#include "ledger/shown.h"
-#include "ledger/terminal.h"
+#include "ledger/output/shown.h"
+#include "ledger/output/terminal.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* countersign bind|unbind|bindings: where a secret may go. */
+#include "binding/binding.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/data.h"
 #include "cli/env_names.h"
 #include "cli/lacking.h"
-#include "gate/binding.h"
 #include "http/target.h"
 #include "vault/vault.h"
 

@@ -5,7 +5,7 @@
 #include "cli/unpacked.h"
 #include "ledger/bundle/bundle.h"
 #include "ledger/coverage/coverage.h"
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 #include "ledger/report/covered.h"
 #include "ledger/scan/scan.h"
 

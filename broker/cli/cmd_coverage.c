@@ -1,8 +1,8 @@
 /* countersign coverage: what adapters see, held against what others saw. */
 #include "cli/cmd.h"
 #include "cli/run_bundle.h"
-#include "ledger/coverage/coverage_main.h"
-#include "ledger/record.h"
+#include "ledger/command/coverage_main.h"
+#include "ledger/record/record.h"
 
 #include <limits.h>
 #include <string.h>

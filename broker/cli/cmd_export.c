@@ -4,12 +4,12 @@
 #include "cli/ledger_args.h"
 #include "export/position.h"
 #include "export/sender.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/export/export.h"
 #include "ledger/export/val.h"
 #include "ledger/coverage/recorded.h"
 #include "ledger/export/vlc1.h"
-#include "ledger/note.h"
+#include "ledger/tree/note.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "daemon/harden.h"
 #include "daemon/keys.h"
 #include "home.h"
-#include "ledger/append.h"
+#include "ledger/recorder/append.h"
 #include "policy/policy.h"
 #include "private_file.h"
 #include "tls/ca.h"

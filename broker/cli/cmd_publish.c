@@ -1,7 +1,7 @@
 /* countersign ledger publish: the tree as static files, c2sp.org/tlog-tiles. */
 #include "cli/cmd.h"
 #include "ledger/anchor/tiles.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,12 +6,12 @@
  */
 #include "ask.h"
 #include "cli/cmd.h"
-#include "conf.h"
+#include "conf/conf.h"
 #include "daemon/harden.h"
 #include "daemon/keys.h"
-#include "ledger/append.h"
-#include "ledger/evidence.h"
-#include "ledger/note.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/recorder/append.h"
+#include "ledger/tree/note.h"
 #include "vault/master.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
  * c2sp.org/tlog-witness, the rules ledger/anchor/witness.h. */
 #include "cli/cmd.h"
 #include "daemon/harden.h"
-#include "daemon/log.h"
 #include "ledger/anchor/witness.h"
 #include "ledger/confine.h"
+#include "log.h"
 #include "witness/serve.h"
 
 #include <arpa/inet.h>

@@ -1,8 +1,8 @@
 #include "cli/data.h"
+#include "binding/binding.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "conf.h"
-#include "gate/binding.h"
+#include "conf/conf.h"
 #include "private_file.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "cli/ledger_args.h"
 #include "cli/unpacked.h"
 
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #define BROKER_CLI_LEDGER_ARGS_H
 
 #include "cli/cli.h"
+#include "ledger/evidence/reader.h"
 #include "ledger/export/filter.h"
-#include "ledger/reader.h"
 
 #include <limits.h>
 

@@ -2,7 +2,7 @@
 #include "ask.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "conf.h"
+#include "conf/conf.h"
 
 #include <errno.h>
 #include <fcntl.h>

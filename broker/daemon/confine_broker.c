@@ -1,9 +1,9 @@
 #include "daemon/confine_broker.h"
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "confined.h"
-#include "daemon/log.h"
 #include "home.h"
+#include "log.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -18,7 +18,7 @@
 #ifndef BROKER_DAEMON_DAEMON_H
 #define BROKER_DAEMON_DAEMON_H
 
-#include "conf.h"
+#include "conf/conf.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 #include "daemon/engine.h"
 
-#include "daemon/log.h"
+#include "log.h"
 #include "private_file.h"
-#include "vault/secret.h"
+#include "secret.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BROKER_DAEMON_ENGINE_H
 #define BROKER_DAEMON_ENGINE_H
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "policy/opa/opa.h"
 
 /* *out is NULL where it is the evaluator.  0, or -1 with a message. */

@@ -10,7 +10,7 @@
 #ifndef BROKER_DAEMON_KEEPER_H
 #define BROKER_DAEMON_KEEPER_H
 
-#include "ledger/append.h"
+#include "ledger/recorder/append.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 #include "daemon/notify.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 #include "discover/discover.h"
 
-#include "daemon/log.h"
 #include "discover/revision.h"
 #include "discover/source.h"
 #include "discover/state.h"
+#include "log.h"
 #include "private_file.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef BROKER_DISCOVER_DISCOVER_H
 #define BROKER_DISCOVER_DISCOVER_H
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "gate/admin.h"
 
 struct discover;

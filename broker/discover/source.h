@@ -5,7 +5,7 @@
 #ifndef BROKER_DISCOVER_SOURCE_H
 #define BROKER_DISCOVER_SOURCE_H
 
-#include "conf.h"
+#include "conf/conf.h"
 
 #include <stdatomic.h>
 

@@ -6,7 +6,7 @@
 #ifndef BROKER_EXPORT_POSITION_H
 #define BROKER_EXPORT_POSITION_H
 
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include "gate/admin.h"
 
 #include "gate/impl.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "gate/delegation.h"
 #include "gate/placeholder.h"
 #include "gate/run.h"
-#include "plane/redact.h"
+#include "redact/redact.h"
 
 #include <stdio.h>
 #include <stdlib.h>

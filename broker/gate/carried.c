@@ -1,7 +1,7 @@
 #include "gate/carried.h"
 #include "ledger/base64.h"
 
-#include "plane/inject.h"
+#include "inject/inject.h"
 
 #include <sodium.h>
 

@@ -7,7 +7,7 @@
 #include "gate/impl.h"
 #include "gate/run.h"
 #include "ledger/coverage/claim.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "gate/input.h"
 #include "gate/words.h"
 #include "policy/opa/opa.h"
-#include "plane/redact.h"
+#include "redact/redact.h"
 
 #include <stdio.h>
 #include <stdlib.h>

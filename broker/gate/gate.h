@@ -13,17 +13,17 @@
 #ifndef BROKER_GATE_H
 #define BROKER_GATE_H
 
-#include "gate/binding.h"
+#include "binding/binding.h"
 #include "http/head.h"
 #include "vault/vault.h"
-#include "ledger/append.h"
+#include "ledger/recorder/append.h"
 #include "policy/policy.h"
 
 struct gate;
 struct gate_thread;	/* policy scratch of one thread */
 struct run;		/* counted references */
 struct rules;		/* pack, bindings and digest in force together; counted */
-struct redact_needles;	/* plane/redact.h: what to look for, one secret version */
+struct redact_needles;	/* redact/redact.h: what to look for, one secret version */
 struct credential;	/* a placeholder or grant that a text turned out to be; counted */
 
 struct peer {

@@ -1,6 +1,6 @@
 #include "gate/placeholder.h"
 
-#include "ledger/scan/formats.h"
+#include "ledger/scan/format/formats.h"
 
 #include <stdint.h>
 #include <stdio.h>

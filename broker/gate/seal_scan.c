@@ -6,7 +6,7 @@
 #include "gate/impl.h"
 #include "gate/run.h"
 #include "gate/versions.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger/scan/scan.h"
 #include "private_file.h"
 

@@ -2,7 +2,7 @@
 
 #include "gate/impl.h"
 #include "gate/versions.h"
-#include "plane/redact.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <stdlib.h>

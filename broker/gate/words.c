@@ -1,6 +1,6 @@
 #include "gate/words.h"
 
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 #define BROKER_GATE_WORDS_H
 
 #include "gate/impl.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 /* What decisions of all kinds have in common; NULL or 0: not there. */
 struct words_decision {

@@ -6,7 +6,7 @@
 #ifndef BROKER_PLANE_H
 #define BROKER_PLANE_H
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "gate/gate.h"
 #include "tls/ca.h"
 

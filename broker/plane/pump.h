@@ -9,8 +9,8 @@
 
 #include "http/chunk.h"
 #include "plane/buf.h"
-#include "plane/inflate.h"
-#include "plane/redact.h"
+#include "redact/inflate.h"
+#include "redact/redact.h"
 
 #define PUMP_MARK 65536		/* bytes in the sink's buffer: no more is taken */
 #define PUMP_PIECE 16384	/* bytes of body handled at once */

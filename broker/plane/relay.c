@@ -1,6 +1,6 @@
 /* One allowed exchange: the head is injected, the bodies are pumped. */
 #include "gate/tcp_peer.h"
-#include "plane/inject.h"
+#include "inject/inject.h"
 #include "plane/relay.h"
 
 #define HEAD_ROOM 384		/* beyond the client's own head: slot, framing, Host */

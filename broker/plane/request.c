@@ -1,6 +1,6 @@
 /* From a head to a decision: which door, who, where to. */
+#include "inject/inject.h"
 #include "plane/conn.h"
-#include "plane/inject.h"
 
 #include "gate/tcp_peer.h"
 

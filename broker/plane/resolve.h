@@ -5,7 +5,7 @@
 #ifndef BROKER_RESOLVE_H
 #define BROKER_RESOLVE_H
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "plane/address.h"
 
 #define RESOLVE_ADDRESSES 8

@@ -1,7 +1,7 @@
 /* Answers of our own: application/problem+json (RFC 9457). */
 #include "plane/conn.h"
 
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* The doors: who asks, and where to. */
 #include "plane/conn.h"
-#include "plane/inject.h"
+#include "inject/inject.h"
 #include "ledger/base64.h"
-#include "local_host.h"
+#include "conf/local_host.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BROKER_KV_HTTP_H
 #define BROKER_KV_HTTP_H
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "vault/vault.h"
 
 #include <jansson.h>

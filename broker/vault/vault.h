@@ -10,7 +10,7 @@
 #ifndef BROKER_VAULT_H
 #define BROKER_VAULT_H
 
-#include "vault/secret.h"
+#include "secret.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #ifndef BROKER_VAULT_CHOOSE_H
 #define BROKER_VAULT_CHOOSE_H
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "vault/vault.h"
 
 /*

@@ -14,7 +14,7 @@
 #ifndef BROKER_VAULT_KV_H
 #define BROKER_VAULT_KV_H
 
-#include "conf.h"
+#include "conf/conf.h"
 #include "vault/vault.h"
 
 /* Asks the server once whether the token is good for anything.  conf is

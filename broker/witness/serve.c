@@ -1,7 +1,7 @@
 #include "witness/serve.h"
 
-#include "daemon/log.h"
 #include "ledger/anchor/submission.h"
+#include "log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "ledger/anchor/anchors.h"
 #include "ledger/anchor/cosign.h"
 #include "ledger/anchor/gather.h"
-#include "ledger/hashes.h"
+#include "ledger/tree/hashes.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/anchor/epochs.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/anchor/trust.h"
+#include "ledger/tree/epochs.h"
 
 #define ANCHOR_TEXT_MAX 320
 

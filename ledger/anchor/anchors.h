@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/note.h"
 #include "ledger/problem.h"
+#include "ledger/tree/note.h"
 
 #define ANCHORS_DIR "anchors"
 #define ANCHORS_WHO_MAX 64	/* bytes of an authority's name in a file's name */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/note.h"
+#include "ledger/tree/note.h"
 
 #define COSIGN_LINE_MAX (4 + NOTE_NAME_MAX + 1 + 104 + 1)	/* without NUL */
 

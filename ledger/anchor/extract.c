@@ -1,7 +1,7 @@
 /* The anchors of a ledger that a bundle takes along. */
 #include "ledger/anchor/anchor.h"
 #include "ledger/anchor/gather.h"
-#include "ledger/hashes.h"
+#include "ledger/tree/hashes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "ledger/anchor/gather.h"
 #include "ledger/anchor/anchors.h"
 #include "ledger/anchor/stamp.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/io.h"
 
 #include <inttypes.h>

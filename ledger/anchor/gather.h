@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "ledger/anchor/submission.h"
-#include "ledger/note.h"
-#include "ledger/tree.h"
+#include "ledger/tree/note.h"
+#include "ledger/tree/tree.h"
 
 #define GATHER_NOTES_MAX 16384	/* of one ledger: the latest */
 #define GATHER_STAMPS_MAX 65536

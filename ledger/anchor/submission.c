@@ -1,5 +1,5 @@
 #include "ledger/anchor/submission.h"
-#include "ledger/hash_lines.h"
+#include "ledger/tree/hash_lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/note.h"
-#include "ledger/tree.h"
+#include "ledger/tree/note.h"
+#include "ledger/tree/tree.h"
 
 #define SUBMISSION_PROOF_MAX 63
 #define SUBMISSION_MAX (32 + SUBMISSION_PROOF_MAX * 45 + 1 + NOTE_MAX)

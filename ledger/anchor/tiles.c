@@ -1,9 +1,9 @@
 #include "ledger/anchor/tiles.h"
-#include "ledger/hashes.h"
 #include "ledger/io.h"
-#include "ledger/note.h"
-#include "ledger/record.h"
-#include "ledger/segment.h"
+#include "ledger/record/record.h"
+#include "ledger/recorder/segment.h"
+#include "ledger/tree/hashes.h"
+#include "ledger/tree/note.h"
 
 #include <errno.h>
 #include <fcntl.h>

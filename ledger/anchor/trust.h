@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "ledger/anchor/anchors.h"
-#include "ledger/note.h"
+#include "ledger/tree/note.h"
 
 #define TRUST_BYTES_MAX 65536
 #define TRUST_LOGS_MAX 64

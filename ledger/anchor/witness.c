@@ -1,6 +1,6 @@
 #include "ledger/anchor/submission.h"
 #include "ledger/anchor/witness_impl.h"
-#include "ledger/proof.h"
+#include "ledger/tree/proof.h"
 
 #include <assert.h>
 #include <fcntl.h>

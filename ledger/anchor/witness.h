@@ -26,8 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/note.h"
 #include "ledger/problem.h"
+#include "ledger/tree/note.h"
 
 #define WITNESS_KEYS_MAX 1024	/* of all logs */
 #define WITNESS_EVIDENCE_MAX 64	/* checkpoints kept for one log */

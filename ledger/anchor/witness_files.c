@@ -1,6 +1,6 @@
 #include "ledger/anchor/witness_impl.h"
 #include "ledger/io.h"
-#include "ledger/note_secret.h"
+#include "ledger/tree/note_secret.h"
 
 #include <errno.h>
 #include <fcntl.h>

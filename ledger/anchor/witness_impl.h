@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 #include "ledger/anchor/cosign.h"
-#include "ledger/anchor/epochs.h"
 #include "ledger/anchor/witness.h"
+#include "ledger/tree/epochs.h"
 
 #define WITNESS_STATE_MAX (COSIGN_PLAIN_MAX + COSIGN_LINE_MAX)
 

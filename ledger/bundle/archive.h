@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ledger/bundle/manifest.h"
+#include "ledger/evidence/manifest.h"
 #include "ledger/bundle/tempdir.h"
 
 /* Growth that no evidence has: leaf hashes do not compress. */

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "ledger/bundle/bundle.h"
-#include "ledger/bundle/manifest.h"
-#include "ledger/bundle/packs.h"
+#include "ledger/evidence/manifest.h"
 #include "ledger/verify/load.h"
+#include "ledger/verify/packs.h"
 
 struct bundle {
 	const struct bundle_options *options;

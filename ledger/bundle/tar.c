@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ledger/bundle/manifest.h"
+#include "ledger/evidence/manifest.h"
 #include "ledger/bundle/tar.h"
 
 #define OCTAL_SIZE_MAX UINT64_C(077777777777)	/* 11 digits */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ledger/bundle/tempdir.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 
 static int
 sweep(int fd, bool erase, unsigned depth)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ledger/coverage/claim.h"
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 
 const char *
 claim_read_name(const json_t *value, char to[CLAIM_NAME_MAX + 1])

@@ -9,7 +9,7 @@
 
 #include "ledger/coverage/given.h"
 #include "ledger/coverage/reconcile.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/vouch.h"
 

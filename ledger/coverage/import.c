@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "ledger/coverage/import_impl.h"
-#include "ledger/json_out.h"
-#include "ledger/record.h"
+#include "ledger/record/json_out.h"
+#include "ledger/record/record.h"
 
 #define FIRST_MAX 65536
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "ledger/coverage/import_impl.h"
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 
 bool
 import_digits(const char *text, size_t n, int *value)

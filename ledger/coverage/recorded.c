@@ -5,8 +5,8 @@
 #include <sodium.h>
 
 #include "ledger/coverage/recorded.h"
-#include "ledger/facts.h"
-#include "ledger/reader.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/evidence/reader.h"
 
 #define HIDDEN "hmac:"		/* what stands for a text that could hold a secret */
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "ledger/coverage/claim.h"
-#include "ledger/record.h"
-#include "ledger/tree.h"
+#include "ledger/record/record.h"
+#include "ledger/tree/tree.h"
 
 #define RECORDED_ACTS_MAX 4000000
 #define RECORDED_CLAIMS_MAX 64

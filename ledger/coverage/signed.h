@@ -8,7 +8,7 @@
 #ifndef LEDGER_COVERAGE_SIGNED_H
 #define LEDGER_COVERAGE_SIGNED_H
 
-#include "ledger/note.h"
+#include "ledger/tree/note.h"
 
 enum signed_by {
 	SIGNED_NOT,

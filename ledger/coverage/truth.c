@@ -6,8 +6,8 @@
 
 #include "ledger/coverage/signed.h"
 #include "ledger/coverage/truth.h"
-#include "ledger/json_out.h"
-#include "ledger/record.h"
+#include "ledger/record/json_out.h"
+#include "ledger/record/record.h"
 
 /* ---- members ---- */
 

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "ledger/coverage/claim.h"
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 
 #define TRUTH_TYPE "countersign-truth"
 #define TRUTH_VERSION 1

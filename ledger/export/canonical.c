@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ledger/export/canonical.h"
-#include "ledger/shown.h"
+#include "ledger/output/shown.h"
 
 static void
 put(struct canonical *c, const char *bytes, size_t len)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ledger/export/export.h"
-#include "ledger/shown.h"
+#include "ledger/output/shown.h"
 
 #define FACILITY 13		/* log audit */
 #define TEXT_MAX 1023		/* bytes of a value, as CEF has it at most */

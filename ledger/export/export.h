@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/facts.h"
-#include "ledger/reader.h"
-#include "ledger/tree.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/evidence/reader.h"
+#include "ledger/tree/tree.h"
 
 #define EXPORT_LINE_MAX (128 * 1024)
 #define EXPORT_STREAMS_MAX 64	/* whose sequence is followed */

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ledger/facts.h"
-#include "ledger/reader.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/evidence/reader.h"
 
 struct filter {
 	/* NULL: any */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "ledger/export/export.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 enum class_uid { BASE = 0, FINDING = 2004, NETWORK = 4001, HTTP = 4002, CONFIG = 5019,
 	LIFECYCLE = 6002, API = 6003 };

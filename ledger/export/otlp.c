@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ledger/export/export.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 enum { INFO = 9, WARN = 13, ERROR = 17 };
 

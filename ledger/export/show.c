@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ledger/export/show.h"
-#include "ledger/shown.h"
+#include "ledger/output/shown.h"
 
 #define ABOUT_MAX 2048
 #define SHOWN_MAX 200		/* bytes of each text */

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "ledger/facts.h"
-#include "ledger/reader.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/evidence/reader.h"
 
 /* facts is not read where the line is no record.  Outside text is made fit for
  * a terminal. */

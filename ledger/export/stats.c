@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "ledger/anchor/gather.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/export/show.h"
-#include "ledger/json_out.h"
-#include "ledger/note.h"
+#include "ledger/record/json_out.h"
+#include "ledger/tree/note.h"
 
 #define ROOM (256 * 1024)
 

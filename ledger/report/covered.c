@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/output/shown.h"
 #include "ledger/report/covered.h"
 #include "ledger/report/html_escape.h"
-#include "ledger/shown.h"
 #include "ledger/verify/verify.h"
 
 #define KINDS_MAX 160

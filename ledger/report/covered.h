@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "ledger/coverage/coverage.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger/verify/verify.h"
 
 /* Lines of a text report; coverage may be NULL. */

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ledger/facts.h"
-#include "ledger/reader.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/evidence/reader.h"
 #include "ledger/report/report.h"
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 
 #define HTML_BINS 150
 #define HTML_TALLY_MAX 200	/* names that are told apart */

@@ -2,9 +2,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ledger/facts.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/output/shown.h"
 #include "ledger/report/html_escape.h"
-#include "ledger/shown.h"
 
 static void
 put_odd(FILE *out, uint32_t c, bool element)

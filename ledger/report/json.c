@@ -1,10 +1,10 @@
 #include <stdlib.h>
 
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger/report/covered.h"
 #include "ledger/report/presealed.h"
 #include "ledger/report/report.h"
-#include "ledger/scan/formats.h"
+#include "ledger/scan/format/formats.h"
 #include "ledger/scan/scan_report.h"
 
 #define JSON_ROOM (16 * 1024 * 1024)	/* all streams and findings fit */

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/facts.h"
-#include "ledger/reader.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/evidence/reader.h"
+#include "ledger/output/shown.h"
 #include "ledger/report/html_escape.h"
 #include "ledger/report/presealed.h"
-#include "ledger/shown.h"
 
 /* It stands right before the teardown, which is sealed at once. */
 #define LOOKED_AT 4096	/* records from the end */

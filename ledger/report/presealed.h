@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger/report/report.h"
 
 struct presealed {

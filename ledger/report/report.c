@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/reader.h"
+#include "ledger/evidence/reader.h"
 #include "ledger/report/report.h"
-#include "ledger/scan/formats.h"
+#include "ledger/scan/format/formats.h"
 
 enum verify_verdict
 report_verdict(const struct report *report)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "ledger/coverage/coverage.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger/scan/scan.h"
 #include "ledger/verify/verify.h"
 

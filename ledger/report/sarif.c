@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/json_out.h"
+#include "ledger/output/sarif_parts.h"
+#include "ledger/record/json_out.h"
 #include "ledger/report/report.h"
-#include "ledger/sarif_parts.h"
 
 #define ROOM (4 * 1024 * 1024)
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"

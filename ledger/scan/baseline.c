@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <sodium.h>
 
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger/scan/baseline.h"
 
 #define TYPE "countersign-scan-baseline"

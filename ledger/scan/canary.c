@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "ledger/scan/canary.h"
-#include "ledger/scan/tags_impl.h"
+#include "ledger/scan/tags/tags_impl.h"
 
 /* Put together here, so that it stands in no file. */
 #define BODY "CanaryCanaryCanaryCanaryCanary2nNYoJ"

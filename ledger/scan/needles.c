@@ -6,10 +6,10 @@
 #include <jansson.h>
 #include <sodium.h>
 
-#include "ledger/scan/escape.h"
 #include "ledger/scan/needles.h"
 #include "ledger/scan/scan.h"
-#include "ledger/scan/view.h"
+#include "ledger/scan/view/escape.h"
+#include "ledger/scan/view/view.h"
 
 #define NEEDLES_MAX 16384
 #define QUADS 65536

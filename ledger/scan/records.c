@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/io.h"
+#include "ledger/recorder/segment.h"
 #include "ledger/scan/scan.h"
-#include "ledger/segment.h"
 
 #define READ_LEN (256 * 1024)
 

@@ -9,11 +9,11 @@
 
 #include <sodium.h>
 
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/scan/canary.h"
 #include "ledger/scan/scan.h"
 #include "ledger/scan/stream.h"
-#include "ledger/scan/tags_impl.h"
+#include "ledger/scan/tags/tags_impl.h"
 #include "ledger/scan/tree.h"
 
 #define WITHHELD "(name withheld)"

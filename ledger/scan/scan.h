@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/scan/formats.h"
-#include "ledger/scan/tags.h"
+#include "ledger/scan/format/formats.h"
+#include "ledger/scan/tags/tags.h"
 
 #define SCAN_FINDINGS_MAX 100	/* kept; all are counted */
 #define SCAN_SECRET_MIN 8	/* shorter secrets are too plain to be looked for */

@@ -1,4 +1,4 @@
-#include "ledger/scan/engine.h"
+#include "ledger/scan/format/engine.h"
 #include "ledger/scan/scan.h"
 
 /* Alone in this file, so that the broker, which never calls it, goes without the

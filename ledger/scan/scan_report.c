@@ -4,8 +4,8 @@
 
 #include <sodium.h>
 
-#include "ledger/json_out.h"
-#include "ledger/sarif_parts.h"
+#include "ledger/output/sarif_parts.h"
+#include "ledger/record/json_out.h"
 #include "ledger/scan/scan_report.h"
 
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"

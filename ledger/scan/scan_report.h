@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger/scan/scan.h"
 
 struct scan_report {

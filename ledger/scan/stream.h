@@ -12,9 +12,9 @@
 #ifndef LEDGER_SCAN_STREAM_H
 #define LEDGER_SCAN_STREAM_H
 
-#include "ledger/scan/engine.h"
+#include "ledger/scan/format/engine.h"
 #include "ledger/scan/needles.h"
-#include "ledger/scan/tags.h"
+#include "ledger/scan/tags/tags.h"
 
 #define SCAN_BLOCK (1024 * 1024)
 #define SCAN_OVERLAP (64 * 1024)	/* longer than any format, well encoded */

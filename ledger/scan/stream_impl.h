@@ -9,9 +9,9 @@
 #ifndef LEDGER_SCAN_STREAM_IMPL_H
 #define LEDGER_SCAN_STREAM_IMPL_H
 
-#include "ledger/scan/packed.h"
 #include "ledger/scan/stream.h"
-#include "ledger/scan/view.h"
+#include "ledger/scan/view/packed.h"
+#include "ledger/scan/view/view.h"
 
 #define BEHIND 512	/* bytes of context kept in front of a window's own */
 #define SLOP 64		/* how exactly a decoded byte's origin is known */

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/facts.h"
-#include "ledger/reader.h"
-#include "ledger/scan/tags.h"
+#include "ledger/evidence/facts.h"
+#include "ledger/evidence/reader.h"
+#include "ledger/scan/tags/tags.h"
 
 /* Runs whose scan has not come yet; a ledger with more at a time is not spoken
  * for by its scan records. */

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/evidence.h"
-#include "ledger/hashes.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/tree/hashes.h"
 #include "ledger/verify/beside.h"
 #include "ledger/verify/locate.h"
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 
 struct heads {
 	json_t *root, *table;

@@ -5,10 +5,10 @@
 
 #include <sodium.h>
 
+#include "ledger/verify/keys.h"
 #include "ledger/verify/locate.h"
 #include "ledger/verify/pass.h"
 #include "ledger/verify/vouch.h"
-#include "ledger/verify/keys.h"
 
 static void
 state(struct verify_statement *statement, enum verify_verdict verdict,

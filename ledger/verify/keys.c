@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "ledger/anchor/anchor.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/verify/keys.h"
 
 /* ---- the keys ---- */

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/io.h"
 #include "ledger/verify/leaves.h"
 

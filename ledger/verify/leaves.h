@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 
 #define LEAVES_WINDOW 1024
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/hashes.h"
+#include "ledger/tree/hashes.h"
 #include "ledger/verify/keys.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/vouch.h"

@@ -3,8 +3,8 @@
 #ifndef LEDGER_VERIFY_LOAD_H
 #define LEDGER_VERIFY_LOAD_H
 
-#include "ledger/anchor/epochs.h"
-#include "ledger/bundle/manifest.h"
+#include "ledger/evidence/manifest.h"
+#include "ledger/tree/epochs.h"
 #include "ledger/verify/leaves.h"
 #include "ledger/verify/seals.h"
 #include "ledger/verify/verify.h"

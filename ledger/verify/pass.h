@@ -3,7 +3,7 @@
 #ifndef LEDGER_VERIFY_PASS_H
 #define LEDGER_VERIFY_PASS_H
 
-#include "ledger/bundle/packs.h"
+#include "ledger/verify/packs.h"
 #include "ledger/verify/chain.h"
 #include "ledger/verify/links.h"
 #include "ledger/verify/load.h"

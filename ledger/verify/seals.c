@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/io.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/seal_many.h"

@@ -5,7 +5,7 @@
 #ifndef LEDGER_VERIFY_SEALS_H
 #define LEDGER_VERIFY_SEALS_H
 
-#include "ledger/anchor/epochs.h"
+#include "ledger/tree/epochs.h"
 #include "ledger/verify/verify.h"
 
 #define SEALS_MAX (1u << 20)	/* kept, the latest ones */

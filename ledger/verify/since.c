@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/evidence.h"
-#include "ledger/hashes.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/io.h"
+#include "ledger/tree/hashes.h"
 #include "ledger/verify/since.h"
 
 /* The first line of the segment, to be freed, or NULL. */

@@ -7,7 +7,7 @@
 #define LEDGER_VERIFY_SUBTREE_H
 
 #include "ledger/sha256/sha256.h"
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 
 #define SUBTREE_LEVEL 10		/* of the root */
 #define SUBTREE_LEAVES (1u << SUBTREE_LEVEL)

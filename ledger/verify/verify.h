@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "ledger/anchor/trust.h"
-#include "ledger/note.h"
-#include "ledger/record.h"
+#include "ledger/record/record.h"
+#include "ledger/tree/note.h"
 
 #define VERIFY_FINDINGS_MAX 100	/* kept; all are counted */
 #define VERIFY_UNVOUCHED_MAX 32	/* the same */

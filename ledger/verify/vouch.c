@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "ledger/anchor/anchors.h"
-#include "ledger/anchor/epochs.h"
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/tree/epochs.h"
 #include "ledger/verify/vouch.h"
 
 const char *

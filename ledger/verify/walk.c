@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ledger/record_memo.h"
+#include "ledger/record/record_memo.h"
 #include "ledger/verify/walk_slot.h"
 
 /*

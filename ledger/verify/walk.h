@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/record.h"
-#include "ledger/tree.h"
+#include "ledger/record/record.h"
+#include "ledger/tree/tree.h"
 #include "ledger/verify/subtree.h"
 
 #define WALK_LINES SUBTREE_LEAVES	/* lines of a batch at most */

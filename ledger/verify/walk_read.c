@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/evidence.h"
+#include "ledger/evidence/evidence.h"
 #include "ledger/io.h"
 #include "ledger/verify/walk_slot.h"
 

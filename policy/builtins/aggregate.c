@@ -1,5 +1,5 @@
-#include "policy/builtin.h"
-#include "policy/utf8.h"
+#include "policy/plan/builtin.h"
+#include "policy/value/utf8.h"
 
 static const struct value *
 call_count(struct eval *eval, const struct value *const *args)

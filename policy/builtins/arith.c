@@ -1,4 +1,4 @@
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 static const struct value *
 arith(struct eval *eval, char op, const struct value *const *args)

@@ -2,7 +2,7 @@
 #ifndef POLICY_BUILTINS_CODEC_H
 #define POLICY_BUILTINS_CODEC_H
 
-#include "policy/value.h"
+#include "policy/value/value.h"
 
 enum { CODEC_URL = 1, CODEC_PAD = 2 };
 

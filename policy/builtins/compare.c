@@ -1,4 +1,4 @@
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 static int
 order(struct eval *eval, const struct value *const *args)

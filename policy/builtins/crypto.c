@@ -4,8 +4,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "policy/builtin.h"
 #include "policy/builtins/codec.h"
+#include "policy/plan/builtin.h"
 
 static const struct value *
 hex_of(struct eval *eval, const unsigned char *md, size_t n)

@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/builtin.h"
 #include "policy/builtins/codec.h"
+#include "policy/plan/builtin.h"
 
 static bool
 want_text(struct eval *eval, const struct value *const *args, unsigned i)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "policy/builtins/format.h"
-#include "policy/quote.h"
-#include "policy/regex/regex.h"
-#include "policy/utf8.h"
+#include "policy/value/quote.h"
+#include "policy/value/unicode.h"
+#include "policy/value/utf8.h"
 
 #define WIDTH_MAX 1000000	/* as Go's */
 

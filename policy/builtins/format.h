@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 /* One verb, read. */
 struct format_spec {

@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 #include "policy/regex/glob.h"
 #include "policy/regex/glob_simple.h"
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 #define DELIMITERS_MAX 32
 

@@ -1,5 +1,5 @@
 /* walk, graph.reachable, graph.reachable_paths. */
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 static struct value *
 extend(struct eval *eval, const struct value *path, const struct value *key)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 static const struct value *
 unescape(struct eval *eval, const char *p, size_t n)

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "policy/builtin.h"
 #include "policy/builtins/codec.h"
-#include "policy/jws.h"
+#include "policy/builtins/jws.h"
+#include "policy/plan/builtin.h"
 
 #define NESTED_MAX 8
 

@@ -6,7 +6,7 @@
 #define POLICY_BUILTINS_LAYOUT_H
 
 #include "policy/builtins/zone.h"
-#include "policy/value.h"
+#include "policy/value/value.h"
 
 struct moment {
 	int64_t seconds;	/* since the epoch */

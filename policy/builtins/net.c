@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 __extension__ typedef unsigned __int128 u128;
 

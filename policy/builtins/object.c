@@ -1,4 +1,4 @@
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 static const struct value *
 call_get(struct eval *eval, const struct value *const *args)

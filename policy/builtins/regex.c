@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 #include "policy/regex/intersect.h"
 #include "policy/regex/pattern.h"
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 static const struct pattern *
 compile(struct eval *eval, const struct value *text)

@@ -1,4 +1,4 @@
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 static void
 add_all(struct eval *eval, struct value *to, const struct value *from)

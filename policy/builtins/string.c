@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/builtin.h"
-#include "policy/utf8.h"
+#include "policy/plan/builtin.h"
+#include "policy/value/utf8.h"
 
 /* Work in proportion to the text. */
 static bool

@@ -1,5 +1,5 @@
 /* String interpolation, and the part of Go's text/template that people use. */
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 /* A string as it is; anything else as OPA prints it. */
 static void

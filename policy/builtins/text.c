@@ -1,8 +1,8 @@
 /* Case, and numbers as text. */
-#include "policy/builtin.h"
 #include "policy/builtins/format.h"
-#include "policy/unicode_case.h"
-#include "policy/utf8.h"
+#include "policy/plan/builtin.h"
+#include "policy/value/unicode_case.h"
+#include "policy/value/utf8.h"
 
 static const struct value *
 map_case(struct eval *eval, const struct value *const *args,

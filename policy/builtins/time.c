@@ -1,9 +1,9 @@
 /* The clock stands still for the length of a decision. */
 #include <string.h>
 
-#include "policy/builtin.h"
 #include "policy/builtins/layout.h"
 #include "policy/builtins/zone.h"
+#include "policy/plan/builtin.h"
 
 #define NS 1000000000
 

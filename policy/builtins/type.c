@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 static const struct value *
 call_is_number(struct eval *eval, const struct value *const *args)

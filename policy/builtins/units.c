@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/builtin.h"
 #include "policy/builtins/codec.h"
-#include "policy/nat.h"
-#include "policy/unicode_case.h"
-#include "policy/utf8.h"
+#include "policy/plan/builtin.h"
+#include "policy/value/nat.h"
+#include "policy/value/unicode_case.h"
+#include "policy/value/utf8.h"
 
 #define AMOUNT_EXPONENT_MAX 3000
 

@@ -11,9 +11,9 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-#include "policy/builtin.h"
 #include "policy/builtins/codec.h"
 #include "policy/builtins/layout.h"
+#include "policy/plan/builtin.h"
 
 #define CERTS_MAX 32
 

@@ -4,7 +4,7 @@
 #ifndef POLICY_BUILTINS_ZONE_H
 #define POLICY_BUILTINS_ZONE_H
 
-#include "policy/arena.h"
+#include "policy/value/arena.h"
 
 struct civil {
 	int64_t year;

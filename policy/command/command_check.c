@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "policy/builtin.h"
 #include "policy/command/command.h"
 #include "policy/command/command_data.h"
+#include "policy/plan/builtin.h"
 
 /* Builtins that can fail, called under `not`: strict mode denies where OPA
  * would take the failure for "does not hold" and go on. */

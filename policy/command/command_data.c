@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 #define PLACE_MAX 300	/* bytes of "data.bindings.x.allow[3]", cut behind */
 

@@ -2,7 +2,7 @@
 #ifndef POLICY_COMMAND_DATA_H
 #define POLICY_COMMAND_DATA_H
 
-#include "policy/value.h"
+#include "policy/value/value.h"
 
 /* Print a warning, with the place, for each member that is of another type or
  * form than DATA.md says, or that nobody reads.  Members at the top that DATA.md does

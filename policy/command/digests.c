@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "policy/builtin.h"
+#include "policy/plan/builtin.h"
 
 #define DEPTH_MAX 4	/* of an input: section, member, and what args hold */
 

@@ -6,7 +6,7 @@
 #ifndef POLICY_COMMAND_DIGESTS_H
 #define POLICY_COMMAND_DIGESTS_H
 
-#include "policy/eval.h"
+#include "policy/plan/eval.h"
 
 #define DIGESTS_MAX 16
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "policy/command/command.h"
-#include "policy/number.h"
+#include "policy/value/number.h"
 
 struct reading {
 	struct arena *arena;

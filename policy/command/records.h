@@ -5,7 +5,7 @@
 #ifndef POLICY_COMMAND_RECORDS_H
 #define POLICY_COMMAND_RECORDS_H
 
-#include "policy/value.h"
+#include "policy/value/value.h"
 
 struct record {
 	const char *file;

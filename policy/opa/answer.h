@@ -2,8 +2,8 @@
 #ifndef POLICY_OPA_ANSWER_H
 #define POLICY_OPA_ANSWER_H
 
-#include "policy/arena.h"
 #include "policy/policy.h"
+#include "policy/value/arena.h"
 
 /* status is HTTP's; text is the whole body.  The arena must be armed. */
 void opa_answer(struct arena *arena, long status, const char *text,

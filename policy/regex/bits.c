@@ -96,7 +96,7 @@ static void
 take_characters(struct bits *bits, const struct prog *prog,
     const struct prog_inst *in, uint64_t bit)
 {
-	const struct prog_range *r;
+	const struct rune_range *r;
 	uint32_t i, c;
 
 	if (in->op == PROG_RUNE) {

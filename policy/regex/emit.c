@@ -120,7 +120,7 @@ emit_alternatives(struct prog *prog, const struct node *node)
 static void
 emit_class(struct prog *prog, const struct node *node)
 {
-	struct prog_range *copy;
+	struct rune_range *copy;
 
 	if (node->n == 1 && !node->inverted &&
 	    node->ranges[0].low == node->ranges[0].high) {

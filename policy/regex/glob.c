@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "policy/regex/glob.h"
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 #define CLASS_MAX 256
 #define BRACES_MAX 16
@@ -38,12 +38,12 @@ next_rune(struct compiler *c)
 static void
 emit_any(struct compiler *c, bool over)
 {
-	struct prog_range *r;
+	struct rune_range *r;
 	uint32_t i, n = over ? 0 : c->n_delimiters;
 
 	r = arena_array(c->prog->arena, n, sizeof(*r));
 	for (i = 0; i < n; i++)
-		r[i] = (struct prog_range){ c->delimiters[i],
+		r[i] = (struct rune_range){ c->delimiters[i],
 		    c->delimiters[i] };
 	prog_emit_class(c->prog, r, n, true);
 }
@@ -66,7 +66,7 @@ emit_star(struct compiler *c)
 static bool
 range(struct compiler *c, bool inverted)
 {
-	struct prog_range r;
+	struct rune_range r;
 
 	r.low = next_rune(c);
 	c->p++;
@@ -99,7 +99,7 @@ is_range(const struct compiler *c)
 static bool
 class(struct compiler *c)
 {
-	struct prog_range r[CLASS_MAX];
+	struct rune_range r[CLASS_MAX];
 	uint32_t n = 0;
 	bool inverted = c->p < c->end && *c->p == '!';
 

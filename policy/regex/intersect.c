@@ -2,7 +2,7 @@
 
 #include "policy/regex/intersect.h"
 #include "policy/regex/prog.h"
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 #define TOKENS_MAX 1000
 #define RANGES_MAX 64
@@ -10,7 +10,7 @@
 enum times { ONCE, STAR, PLUS };
 
 struct token {
-	struct prog_range range[RANGES_MAX];
+	struct rune_range range[RANGES_MAX];
 	uint32_t n;
 	enum times times;
 };
@@ -37,7 +37,7 @@ read_rune(const char *p, const char *end, uint32_t *rune, bool *escaped)
 /* Behind the dash of a range that begins with low; what comes next must be
  * followed by something. */
 static const char *
-read_range(const char *p, const char *end, struct prog_range *r)
+read_range(const char *p, const char *end, struct rune_range *r)
 {
 	bool escaped;
 	size_t used;
@@ -58,7 +58,7 @@ read_range(const char *p, const char *end, struct prog_range *r)
 static const char *
 read_class(const char *p, const char *end, struct token *t, const char **why)
 {
-	struct prog_range *r = NULL;	/* of the rune before, if one */
+	struct rune_range *r = NULL;	/* of the rune before, if one */
 	uint32_t rune;
 	bool escaped;
 
@@ -110,13 +110,13 @@ read_tokens(struct arena *arena, const char *p, size_t n, struct tokens *out,
 			if ((p = read_class(p + 1, end, t, why)) == NULL)
 				return false;
 		} else if (*p == '.') {
-			t->range[t->n++] = (struct prog_range){ 0,
-			    PROG_RUNE_MAX };
+			t->range[t->n++] = (struct rune_range){ 0,
+			    RUNE_MAX };
 			p++;
 		} else {
 			if ((p = read_rune(p, end, &rune, &escaped)) == NULL)
 				return false;
-			t->range[t->n++] = (struct prog_range){ rune, rune };
+			t->range[t->n++] = (struct rune_range){ rune, rune };
 		}
 		if (p < end && (*p == '*' || *p == '+'))
 			t->times = *p++ == '*' ? STAR : PLUS;

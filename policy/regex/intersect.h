@@ -5,7 +5,7 @@
 #ifndef POLICY_REGEX_INTERSECT_H
 #define POLICY_REGEX_INTERSECT_H
 
-#include "policy/arena.h"
+#include "policy/value/arena.h"
 
 /* 1, 0, or -1 with a reason. */
 int glob_intersect(struct arena *arena, const char *a, size_t na,

@@ -13,7 +13,7 @@ struct node {
 	enum node_kind kind;
 	struct node *child;	/* repeat, group: the one; cat, alt: the first */
 	struct node *next;	/* brother in a cat or alt */
-	struct prog_range *ranges;	/* class */
+	struct rune_range *ranges;	/* class */
 	uint32_t n;			/* of ranges */
 	bool inverted;
 	enum prog_assert assert;

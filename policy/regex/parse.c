@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "policy/regex/parse.h"
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 static struct node *parse_alternatives(struct parser *);
 

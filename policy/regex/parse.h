@@ -21,7 +21,7 @@ struct parser {
 /* A growing set of ranges. */
 struct set {
 	struct arena *arena;
-	struct prog_range *ranges;
+	struct rune_range *ranges;
 	uint32_t n, cap;
 };
 

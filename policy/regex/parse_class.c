@@ -2,15 +2,15 @@
 #include <string.h>
 
 #include "policy/regex/parse.h"
-#include "policy/unicode_case.h"
-#include "policy/utf8.h"
+#include "policy/value/unicode_case.h"
+#include "policy/value/utf8.h"
 
 /* --- sets of runes ---------------------------------------------------- */
 
 void
 parse_set_add(struct set *set, uint32_t low, uint32_t high)
 {
-	struct prog_range *grown;
+	struct rune_range *grown;
 
 	if (set->n == set->cap) {
 		set->cap = set->cap < 8 ? 8 : set->cap * 2;
@@ -19,7 +19,7 @@ parse_set_add(struct set *set, uint32_t low, uint32_t high)
 			memcpy(grown, set->ranges, set->n * sizeof(*grown));
 		set->ranges = grown;
 	}
-	set->ranges[set->n++] = (struct prog_range){ low, high };
+	set->ranges[set->n++] = (struct rune_range){ low, high };
 }
 
 static void
@@ -30,10 +30,10 @@ set_add_rune(void *arg, uint32_t rune)
 
 /* All but these ranges. */
 static void
-set_add_inverted(struct set *set, const struct prog_range *r, uint32_t n)
+set_add_inverted(struct set *set, const struct rune_range *r, uint32_t n)
 {
 	struct prog tmp = { .arena = set->arena };
-	struct prog_range *copy = arena_copy(set->arena, r, n * sizeof(*r));
+	struct rune_range *copy = arena_copy(set->arena, r, n * sizeof(*r));
 	uint32_t i;
 
 	prog_emit_class(&tmp, copy, n, true);
@@ -42,7 +42,7 @@ set_add_inverted(struct set *set, const struct prog_range *r, uint32_t n)
 }
 
 static void
-set_add_all(struct set *set, const struct prog_range *r, uint32_t n,
+set_add_all(struct set *set, const struct rune_range *r, uint32_t n,
     bool inverted)
 {
 	uint32_t i;
@@ -98,7 +98,7 @@ parse_rune_node(struct parser *r, uint32_t rune)
 static const struct {
 	char letter;
 	uint32_t n;
-	struct prog_range ranges[4];
+	struct rune_range ranges[4];
 } perl_classes[] = {
 	{ 'd', 1, { { '0', '9' } } },
 	{ 's', 3, { { '\t', '\n' }, { '\f', '\r' }, { ' ', ' ' } } },
@@ -108,7 +108,7 @@ static const struct {
 static const struct {
 	const char *name;
 	uint32_t n;
-	struct prog_range ranges[4];
+	struct rune_range ranges[4];
 } posix_classes[] = {
 	{ "alnum", 3, { { '0', '9' }, { 'A', 'Z' }, { 'a', 'z' } } },
 	{ "alpha", 2, { { 'A', 'Z' }, { 'a', 'z' } } },
@@ -150,7 +150,7 @@ bool
 parse_unicode_property(struct parser *r, struct set *set)
 {
 	enum { MAX = 1024 };
-	struct prog_range *ranges;
+	struct rune_range *ranges;
 	bool inverted = *r->p++ == 'P';
 	const char *name, *close;
 	size_t n, found;
@@ -209,7 +209,7 @@ hex_rune(struct parser *r, uint32_t *rune)
 	r->p += braces;
 	while (r->p < r->end && hex_digit(*r->p) >= 0 && (braces || n < 2)) {
 		*rune = *rune * 16 + (unsigned)hex_digit(*r->p++);
-		if (++n > 8 || *rune > PROG_RUNE_MAX)
+		if (++n > 8 || *rune > RUNE_MAX)
 			return false;
 	}
 	if (n == 0 || (!braces && n < 2))

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/hash.h"
 #include "policy/regex/pattern.h"
+#include "policy/value/hash.h"
 
 #define ROOM ((size_t)256 * 1024)
 #define SLOTS 128		/* a power of two */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "policy/regex/prog.h"
-#include "policy/utf8.h"
+#include "policy/value/utf8.h"
 
 uint32_t
 prog_emit(struct prog *prog, enum prog_op op, uint32_t x, uint32_t y)
@@ -27,7 +27,7 @@ prog_emit(struct prog *prog, enum prog_op op, uint32_t x, uint32_t y)
 static int
 by_low(const void *a, const void *b)
 {
-	const struct prog_range *x = a, *y = b;
+	const struct rune_range *x = a, *y = b;
 
 	return x->low < y->low ? -1 : x->low > y->low;
 }
@@ -35,7 +35,7 @@ by_low(const void *a, const void *b)
 static void
 range_add(struct prog *prog, uint32_t low, uint32_t high)
 {
-	struct prog_range *ranges;
+	struct rune_range *ranges;
 
 	if (prog->n_ranges == prog->cap_ranges) {
 		prog->cap_ranges = prog->cap_ranges < 16 ? 16 :
@@ -47,11 +47,11 @@ range_add(struct prog *prog, uint32_t low, uint32_t high)
 			    prog->n_ranges * sizeof(*ranges));
 		prog->ranges = ranges;
 	}
-	prog->ranges[prog->n_ranges++] = (struct prog_range){ low, high };
+	prog->ranges[prog->n_ranges++] = (struct rune_range){ low, high };
 }
 
 uint32_t
-prog_emit_class(struct prog *prog, struct prog_range *ranges, uint32_t n,
+prog_emit_class(struct prog *prog, struct rune_range *ranges, uint32_t n,
     bool inverted)
 {
 	uint32_t first = prog->n_ranges, i, next = 0;
@@ -75,8 +75,8 @@ prog_emit_class(struct prog *prog, struct prog_range *ranges, uint32_t n,
 			range_add(prog, ranges[i].low, ranges[i].high);
 		}
 	}
-	if (inverted && next <= PROG_RUNE_MAX)
-		range_add(prog, next, PROG_RUNE_MAX);
+	if (inverted && next <= RUNE_MAX)
+		range_add(prog, next, RUNE_MAX);
 	return prog_emit(prog, PROG_CLASS, first, prog->n_ranges - first);
 }
 
@@ -201,7 +201,7 @@ follow(struct vm *vm, struct threads *list, uint32_t pc, size_t at)
 static bool
 in_class(const struct prog *prog, const struct prog_inst *in, uint32_t rune)
 {
-	const struct prog_range *r = &prog->ranges[in->x];
+	const struct rune_range *r = &prog->ranges[in->x];
 	uint32_t low = 0, high = in->y, middle;
 
 	while (low < high) {

@@ -9,11 +9,11 @@
 #ifndef POLICY_REGEX_PROG_H
 #define POLICY_REGEX_PROG_H
 
-#include "policy/arena.h"
+#include "policy/value/arena.h"
+#include "policy/value/unicode.h"
 
 #define PROG_MAX 20000		/* instructions */
 #define PROG_SLOTS_MAX 200	/* two for each group and the whole */
-#define PROG_RUNE_MAX 0x10ffff
 
 enum prog_op {
 	PROG_CLASS,	/* ranges[x .. x+y) */
@@ -30,10 +30,6 @@ enum prog_assert {
 	ASSERT_WORD, ASSERT_NOT_WORD
 };
 
-struct prog_range {
-	uint32_t low, high;
-};
-
 struct prog_inst {
 	uint8_t op;
 	uint32_t x, y;
@@ -43,7 +39,7 @@ struct prog {
 	struct arena *arena;
 	struct prog_inst *inst;
 	uint32_t n, cap;
-	struct prog_range *ranges;
+	struct rune_range *ranges;
 	uint32_t n_ranges, cap_ranges;
 	uint32_t n_slots;
 	bool anchored;		/* begins with ASSERT_TEXT_START */
@@ -54,7 +50,7 @@ struct prog {
 uint32_t prog_emit(struct prog *prog, enum prog_op op, uint32_t x,
     uint32_t y);
 /* Sorts, merges and (if asked) inverts the ranges, then emits the class. */
-uint32_t prog_emit_class(struct prog *prog, struct prog_range *ranges,
+uint32_t prog_emit_class(struct prog *prog, struct rune_range *ranges,
     uint32_t n, bool inverted);
 
 /*

@@ -24,12 +24,4 @@ struct regex {
 bool regex_compile(struct arena *arena, struct regex *regex,
     const char *pattern, size_t len, const char **why);
 
-/* Ranges of a Unicode category (L, Lu, ...) or script (Greek); 0: unknown. */
-size_t unicode_class(const char *name, size_t len, struct prog_range *out,
-    size_t max);
-/* Letters, marks, numbers, punctuation, symbols and the ASCII space. */
-bool unicode_printable(uint32_t rune);
-/* A letter or a decimal digit, of any script. */
-bool unicode_alphanumeric(uint32_t rune);
-
 #endif

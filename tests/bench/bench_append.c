@@ -35,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 #include "raw_recorder.h"
 #include "scratch_ledger.h"
 

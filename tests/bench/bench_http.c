@@ -8,8 +8,8 @@
 
 #include "http/chunk.h"
 #include "http/head.h"
-#include "plane/inject.h"
-#include "plane/redact.h"
+#include "inject/inject.h"
+#include "redact/redact.h"
 
 #define BLOCK 16384
 #define BYTES (64u << 20)

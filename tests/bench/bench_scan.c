@@ -15,7 +15,7 @@
 
 #include <sodium.h>
 
-#include "ledger/scan/engine.h"
+#include "ledger/scan/format/engine.h"
 #include "ledger/scan/stream.h"
 
 #define SAMPLE (48u * 1024 * 1024)

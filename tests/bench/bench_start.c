@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ledger/append.h"
-#include "ledger/segment.h"
+#include "ledger/recorder/append.h"
+#include "ledger/recorder/segment.h"
 
 #define POLICY "sha256:" \
 	"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

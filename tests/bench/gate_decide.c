@@ -7,7 +7,7 @@
 #include "fake_vault.h"
 
 #include "gate/admin.h"
-#include "ledger/append.h"
+#include "ledger/recorder/append.h"
 
 #include <limits.h>
 #include <sodium.h>

@@ -10,12 +10,12 @@
 #include <sodium.h>
 
 #include "ledger/anchor/cosign.h"
-#include "ledger/anchor/epochs.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/anchor/submission.h"
 #include "ledger/anchor/tiles.h"
 #include "ledger/anchor/trust.h"
-#include "ledger/proof.h"
+#include "ledger/tree/epochs.h"
+#include "ledger/tree/proof.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -1,5 +1,5 @@
 /* The pack's data document, as an operator or a stranger may have written it. */
-#include "gate/binding.h"
+#include "binding/binding.h"
 #include "fuzz_json.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * eight bytes of position, then the ring.  Nothing is read past the mapping,
  * nothing too long is handed on, and a broken port stays quiet.
  */
-#include "ledger/channel.c"
+#include "ledger/recorder/channel.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

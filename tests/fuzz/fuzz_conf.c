@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "conf.h"
+#include "conf/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

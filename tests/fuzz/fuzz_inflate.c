@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "plane/inflate.h"
+#include "redact/inflate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "plane/inject.h"
+#include "inject/inject.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/json_memo.h"
+#include "ledger/record/json_memo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

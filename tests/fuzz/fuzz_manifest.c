@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/bundle/manifest.h"
+#include "ledger/evidence/manifest.h"
 #include "fuzz_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -8,7 +8,7 @@
 
 #include <sodium.h>
 
-#include "ledger/note.h"
+#include "ledger/tree/note.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

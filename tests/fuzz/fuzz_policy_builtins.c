@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/builtin.h"
-#include "policy/term.h"
+#include "policy/plan/builtin.h"
+#include "policy/value/term.h"
 
 #define FUZZ_STEPS 500000
 #include "fuzz_arena.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/term.h"
-#include "policy/value.h"
+#include "policy/value/term.h"
+#include "policy/value/value.h"
 
 #define FUZZ_STEPS 1000000
 #include "fuzz_arena.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/eval.h"
-#include "policy/plan.h"
+#include "policy/plan/eval.h"
+#include "policy/plan/plan.h"
 
 #define FUZZ_STEPS 200000
 #include "fuzz_arena.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

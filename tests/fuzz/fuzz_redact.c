@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sodium.h>
 
-#include "plane/redact.h"
+#include "redact/redact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "ledger/scan/tags_impl.h"
+#include "ledger/scan/tags/tags_impl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -12,8 +12,8 @@
 #include "ledger/bundle/tar.h"
 #include "ledger/export/canonical.h"
 #include "ledger/export/export.h"
+#include "ledger/output/shown.h"
 #include "ledger/report/html_escape.h"
-#include "ledger/shown.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

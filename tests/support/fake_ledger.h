@@ -6,7 +6,7 @@
 #ifndef TESTS_FAKE_LEDGER_H
 #define TESTS_FAKE_LEDGER_H
 
-#include "ledger/append.h"
+#include "ledger/recorder/append.h"
 
 #include <pthread.h>
 #include <stdio.h>

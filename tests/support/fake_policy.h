@@ -6,7 +6,7 @@
 #ifndef TESTS_FAKE_POLICY_H
 #define TESTS_FAKE_POLICY_H
 
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "policy/opa/opa.h"
 #include "policy/policy.h"
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_ARENA_H
 #define TESTS_FUZZ_ARENA_H
 
-#include "policy/arena.h"
+#include "policy/value/arena.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -7,7 +7,7 @@
 
 #include <sodium.h>
 
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 #include "ledger_maker.h"
 
 static void

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger/note.h"
-#include "ledger/record.h"
+#include "ledger/record/record.h"
+#include "ledger/tree/note.h"
 
 #define MAKER_ORIGIN "ledger.example/test"
 /* of the pack of one file, main.rego, that is "package x" and LF */

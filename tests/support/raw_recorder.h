@@ -12,7 +12,7 @@
 #ifndef TESTS_RAW_RECORDER_H
 #define TESTS_RAW_RECORDER_H
 
-#include "ledger/channel.h"
+#include "ledger/recorder/channel.h"
 
 #include <sys/types.h>
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "plane/redact.h"
+#include "redact/redact.h"
 
 #define N(cases) (sizeof(cases) / sizeof((cases)[0]))
 #define M REDACT_MARKER

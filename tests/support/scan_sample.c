@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/scan/check.h"
+#include "ledger/scan/format/check.h"
 
 static uint32_t
 next(uint32_t *state)

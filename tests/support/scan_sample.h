@@ -2,7 +2,7 @@
 #ifndef TESTS_SCAN_SAMPLE_H
 #define TESTS_SCAN_SAMPLE_H
 
-#include "ledger/scan/formats_impl.h"
+#include "ledger/scan/format/formats_impl.h"
 
 #define SCAN_SAMPLE_MAX 2048
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 
 #define STREAMS_MAX 8
 

@@ -5,8 +5,8 @@
 #ifndef TESTS_SCRATCH_LEDGER_H
 #define TESTS_SCRATCH_LEDGER_H
 
-#include "ledger/append.h"
-#include "ledger/note.h"
+#include "ledger/recorder/append.h"
+#include "ledger/tree/note.h"
 
 #define SCRATCH_ORIGIN "log.example.com/test"
 #define SCRATCH_POLICY "sha256:" \

@@ -18,7 +18,7 @@
 #include <sodium.h>
 
 #include "ledger/bundle/bundle.h"
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 #include "ledger_maker.h"
 
 #define RUN "run_Sample7CT3vXQabvS9sh"

@@ -14,8 +14,8 @@
 
 #include <sodium.h>
 
-#include "ledger/append.h"
-#include "ledger/tree.h"
+#include "ledger/recorder/append.h"
+#include "ledger/tree/tree.h"
 
 #define POLICY "sha256:2222222222222222222222222222222222222222222222222222222222222222"
 

@@ -17,10 +17,10 @@
 
 #include <sodium.h>
 
-#include "ledger/hashes.h"
-#include "ledger/note.h"
-#include "ledger/record.h"
-#include "ledger/tree.h"
+#include "ledger/record/record.h"
+#include "ledger/tree/hashes.h"
+#include "ledger/tree/note.h"
+#include "ledger/tree/tree.h"
 
 #define ORIGIN "ledger.example/large"
 #define SEGMENT 65536

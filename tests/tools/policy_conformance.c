@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "policy/eval.h"
-#include "policy/number.h"
-#include "policy/term.h"
-#include "policy/value.h"
+#include "policy/plan/eval.h"
+#include "policy/value/number.h"
+#include "policy/value/term.h"
+#include "policy/value/value.h"
 
 #define ARENA_MAX ((size_t)512 * 1024 * 1024)
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/eval.h"
-#include "policy/plan_load.h"
-#include "policy/value.h"
+#include "policy/plan/eval.h"
+#include "policy/plan/plan_load.h"
+#include "policy/value/value.h"
 
 #define ARENA_MAX ((size_t)256 * 1024 * 1024)
 #define STEPS_MAX 20000000

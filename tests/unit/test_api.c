@@ -11,7 +11,7 @@
 #include "fake_vault.h"
 
 #include "api/api.h"
-#include "conf.h"
+#include "conf/conf.h"
 
 #include <jansson.h>
 #include <sodium.h>

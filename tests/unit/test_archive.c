@@ -20,7 +20,7 @@
 #include "ledger/bundle/archive.h"
 #include "ledger/bundle/bundle.h"
 #include "ledger/bundle/tar.h"
-#include "ledger/hashes.h"
+#include "ledger/tree/hashes.h"
 #include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 #include "scratch_ledger.h"

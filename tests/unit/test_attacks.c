@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/hashes.h"
+#include "ledger/tree/hashes.h"
 #include "verify_case.h"
 
 #define RECORDS 60

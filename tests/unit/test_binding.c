@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "gate/binding.h"
+#include "binding/binding.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

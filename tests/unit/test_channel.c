@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "ledger/channel.c"
+#include "ledger/recorder/channel.c"
 
 #include <pthread.h>
 

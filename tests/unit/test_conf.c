@@ -12,8 +12,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "conf.h"
-#include "local_host.h"
+#include "conf/conf.h"
+#include "conf/local_host.h"
 #include "home.h"
 
 static void

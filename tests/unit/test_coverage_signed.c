@@ -12,7 +12,7 @@
 
 #include "coverage_scene.h"
 #include "ledger/coverage/signed.h"
-#include "ledger/note_secret.h"
+#include "ledger/tree/note_secret.h"
 #include "ledger/verify/vouch.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/grow.h"
+#include "ledger/recorder/grow.h"
 
 static char dir[] = "/tmp/countersign-grow-XXXXXX";
 static int dirfd = -1;

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ledger/hashes.h"
-#include "ledger/proof.h"
+#include "ledger/tree/hashes.h"
+#include "ledger/tree/proof.h"
 #include "scratch_ledger.h"
 
 /* Two full segments and some; made once, since it takes a second. */

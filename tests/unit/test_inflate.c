@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "plane/inflate.h"
+#include "redact/inflate.h"
 
 #define N(cases) (sizeof(cases) / sizeof((cases)[0]))
 enum { GZIP = 31, ZLIB = 15, RAW = -15 };

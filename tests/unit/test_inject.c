@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "plane/inject.h"
-#include "plane/basic.h"
+#include "inject/inject.h"
+#include "inject/basic.h"
 
 #define N(cases) (sizeof(cases) / sizeof((cases)[0]))
 #define SECRET "s3cr3t/+token"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/json_memo.h"
+#include "ledger/record/json_memo.h"
 
 static struct json_memo memo;
 

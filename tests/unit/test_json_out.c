@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "ledger/json_out.h"
+#include "ledger/record/json_out.h"
 
 static void
 commas_stand_between_values(void **state)

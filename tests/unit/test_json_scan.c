@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/json_scan.h"
+#include "ledger/record/json_scan.h"
 
 static struct json_scan scratch;
 

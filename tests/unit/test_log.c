@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "daemon/log.h"
+#include "log.h"
 
 #include <fcntl.h>
 #include <stdio.h>

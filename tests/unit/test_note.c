@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/note.h"
+#include "ledger/tree/note.h"
 
 #define VECTORS "../shared/data/ledger-vectors/"
 #define ORIGIN "ledger.example/broker-1"

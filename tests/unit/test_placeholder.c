@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "gate/placeholder.h"
-#include "ledger/scan/formats.h"
+#include "ledger/scan/format/formats.h"
 
 #define N(cases) (sizeof(cases) / sizeof((cases)[0]))
 #define PLAIN PLACEHOLDER_PLAIN

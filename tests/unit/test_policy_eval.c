@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "policy/builtin.h"
-#include "policy/plan.h"
-#include "policy/term.h"
+#include "policy/plan/builtin.h"
+#include "policy/plan/plan.h"
+#include "policy/value/term.h"
 
 static struct arena arena;
 static jmp_buf here;

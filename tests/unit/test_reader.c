@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ledger/reader.h"
+#include "ledger/evidence/reader.h"
 #include "ledger_maker.h"
 
 #define RECORDS 300

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ledger/record.h"
+#include "ledger/record/record.h"
 
 #define ZEROS16 "0000000000000000"
 #define POLICY "sha256:" ZEROS16 ZEROS16 "1111111111111111" "aaaaaaaaaaaaaaaa"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ledger/record_memo.h"
+#include "ledger/record/record_memo.h"
 
 static struct record_memo memo;
 static struct json_scan scratch;

@@ -17,9 +17,9 @@
 
 #include <sodium.h>
 
-#include "ledger/anchor/epochs.h"
 #include "ledger/io.h"
-#include "ledger/proof.h"
+#include "ledger/tree/epochs.h"
+#include "ledger/tree/proof.h"
 #include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 #include "scratch_ledger.h"

@@ -12,9 +12,9 @@
 #include "ledger/export/canonical.h"
 #include "ledger/export/export.h"
 #include "ledger/export/filter.h"
+#include "ledger/output/progress.h"
+#include "ledger/output/shown.h"
 #include "ledger/report/html_escape.h"
-#include "ledger/report/progress.h"
-#include "ledger/shown.h"
 
 static char *shown;
 static size_t shown_len;

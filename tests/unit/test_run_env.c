@@ -1,5 +1,5 @@
 /* The environment of a run: what is removed, what is set. */
-#include "cli/run_env.h"
+#include "cli/run/run_env.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/scan/brief.h"
+#include "ledger/scan/format/brief.h"
 #include "scan_sample.h"
 
 #define BLOCKS 40

@@ -11,12 +11,12 @@
 #include <sodium.h>
 #include <zlib.h>
 
-#include "ledger/scan/classes.h"
-#include "ledger/scan/escape.h"
 #include "ledger/scan/needles.h"
 #include "ledger/scan/scan.h"
 #include "ledger/scan/stream.h"
-#include "ledger/scan/view.h"
+#include "ledger/scan/view/classes.h"
+#include "ledger/scan/view/escape.h"
+#include "ledger/scan/view/view.h"
 
 #define GHP "ghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/scan/engine.h"
+#include "ledger/scan/format/engine.h"
 #include "ledger/scan/stream.h"
 #include "scan_sample.h"
 

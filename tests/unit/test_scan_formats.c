@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/scan/engine.h"
-#include "ledger/scan/formats.h"
+#include "ledger/scan/format/engine.h"
+#include "ledger/scan/format/formats.h"
 
 #define GHP "ghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9"
 

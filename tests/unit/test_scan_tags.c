@@ -10,8 +10,8 @@
 #include <openssl/evp.h>
 #include <sodium.h>
 
-#include "ledger/scan/tags.h"
-#include "ledger/scan/tags_impl.h"
+#include "ledger/scan/tags/tags.h"
+#include "ledger/scan/tags/tags_impl.h"
 #include "scan_sample.h"
 
 #define GHP "ghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/scan/formats_impl.h"
+#include "ledger/scan/format/formats_impl.h"
 #include "ledger/scan/stream.h"
 #include "scan_forms.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ledger/scan/tags.h"
+#include "ledger/scan/tags/tags.h"
 #include "ledger_maker.h"
 
 static char base[64];

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "vault/secret.h"
+#include "secret.h"
 
 static void
 keeps_bytes_and_counts(void **state)

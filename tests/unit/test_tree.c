@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/tree.h"
+#include "ledger/tree/tree.h"
 
 #define N 70
 

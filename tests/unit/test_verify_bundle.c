@@ -6,8 +6,8 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/bundle/manifest.h"
-#include "ledger/bundle/packs.h"
+#include "ledger/evidence/manifest.h"
+#include "ledger/verify/packs.h"
 #include "policy/policy.h"
 #include "verify_usual.h"
 

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "ledger/bundle/bundle.h"
-#include "ledger/hashes.h"
+#include "ledger/tree/hashes.h"
 #include "verify_case.h"
 
 #define RECORDS 300

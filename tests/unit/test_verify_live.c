@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "ledger/bundle/bundle.h"
-#include "ledger/evidence.h"
-#include "ledger/bundle/packs.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/verify/packs.h"
 #include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 #include "scratch_ledger.h"

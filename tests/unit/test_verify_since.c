@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "ledger/hashes.h"
+#include "ledger/tree/hashes.h"
 #include "verify_case.h"
 
 #define SEGMENT 65536

@@ -1,0 +1,92 @@
+#include "conf/conf_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+conf_refuse(struct conf_reader *reader, const char *name, const char *rule)
+{
+	snprintf(reader->err, reader->err_len, "%s must be %s", name, rule);
+	return -1;
+}
+
+int
+conf_read_object(struct conf_reader *reader, const char *prefix, json_t *object,
+    const struct conf_member *members)
+{
+	const struct conf_member *member;
+	const char *key;
+	json_t *value;
+	char name[96];
+
+	json_object_foreach(object, key, value) {
+		snprintf(name, sizeof(name), "%s%s", prefix, key);
+		for (member = members; member->name != NULL; member++)
+			if (strcmp(member->name, key) == 0)
+				break;
+		if (member->name == NULL) {
+			snprintf(reader->err, reader->err_len,
+			    "unknown member %s", name);
+			return -1;
+		}
+		if (member->read(reader, name, value, member->arg) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+conf_read_unsigned(struct conf_reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	const struct conf_range *range = arg;
+	unsigned *field = (unsigned *)((char *)reader->conf + range->offset);
+	json_int_t n = json_integer_value(value);
+	char rule[64];
+
+	if (!json_is_integer(value) || n < range->least || n > range->most) {
+		snprintf(rule, sizeof(rule), "an integer from %u to %u",
+		    range->least, range->most);
+		return conf_refuse(reader, name, rule);
+	}
+	*field = (unsigned)n;
+	return 0;
+}
+
+int
+conf_read_path(struct conf_reader *reader, const char *name, const json_t *value,
+    char **out)
+{
+	const char *text = json_string_value(value);
+
+	if (text == NULL || text[0] != '/')
+		return conf_refuse(reader, name, "an absolute path");
+	if ((*out = strdup(text)) == NULL)
+		return conf_refuse(reader, name, "kept, but there is no memory");
+	return 0;
+}
+
+int
+conf_read_flag(struct conf_reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	bool *field = (bool *)((char *)reader->conf + *(const size_t *)arg);
+
+	if (!json_is_boolean(value))
+		return conf_refuse(reader, name, "true or false");
+	*field = json_is_true(value);
+	return 0;
+}
+
+int
+conf_read_section(struct conf_reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	char prefix[64];
+
+	if (!json_is_object(value))
+		return conf_refuse(reader, name, "an object");
+	snprintf(prefix, sizeof(prefix), "%s.", name);
+	return conf_read_object(reader, prefix, (json_t *)(uintptr_t)value, arg);
+}

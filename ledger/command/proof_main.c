@@ -1,0 +1,317 @@
+#include "ledger/command/proof_main.h"
+#include "ledger/anchor/trust.h"
+#include "ledger/record/record.h"
+#include "ledger/tree/epochs.h"
+#include "ledger/tree/proof.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+enum { SHOWN = 0, REFUTED = 1, NOT_ESTABLISHED = 2, USAGE_OR_IO = 3 };
+
+static const char help[] =
+"Usage: %s proof --key=KEY|--trust=FILE [OPTION]... PROOF [RECORD]\n"
+"\n"
+"Does PROOF (c2sp.org/tlog-proof@v1, from GET /v1/ledger/proof/INDEX) show that\n"
+"RECORD is in the log with this key?  RECORD is a file with the record's line.\n"
+"\n"
+"  -k, --key=KEY     the log's public key: a vkey, or a file that holds it\n"
+"      --trust=FILE  a trust policy instead: the log's key, and witnesses of whom a\n"
+"                    quorum must have cosigned the proof's checkpoint\n"
+"      --epochs=FILE what GET /v1/ledger/epochs gave: how later keys follow from KEY\n"
+"      --leaf=HEX    the record's leaf hash, from a receipt, instead of RECORD\n"
+"  -h, --help\n"
+"\n"
+"Exit status: 0 shown; 1 refuted; 2 not established: no record was given, or too\n"
+"few witnesses cosigned; 3 usage or I/O error.\n";
+
+struct args {
+	const char *program, *key, *trust, *epochs, *leaf, *proof, *record;
+};
+
+static int
+complain(const struct args *args, const char *what, const char *why)
+{
+	fprintf(stderr, "%s proof: %s: %s\n", args->program, what, why);
+	return USAGE_OR_IO;
+}
+
+/* The whole of a file that has at most max bytes, to be freed; NULL and said. */
+static char *
+slurp(const struct args *args, const char *path, size_t max, size_t *len)
+{
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	char *text = malloc(max + 2);
+
+	*len = 0;
+	if (in == NULL || text == NULL) {
+		complain(args, path, strerror(errno));
+		free(text);
+		text = NULL;
+	} else if ((*len = fread(text, 1, max + 1, in)) > max || ferror(in)) {
+		complain(args, path, *len > max ? "too long" : strerror(errno));
+		free(text);
+		text = NULL;
+	} else {
+		text[*len] = '\0';
+	}
+	if (in != NULL && in != stdin)
+		fclose(in);
+	return text;
+}
+
+static int
+read_key(const struct args *args, struct note_key *key)
+{
+	char *text;
+	size_t len;
+	int status;
+
+	if (note_key_parse(key, args->key, strlen(args->key)) == 0)
+		return 0;
+	text = slurp(args, args->key, NOTE_VKEY_MAX + 2, &len);
+	if (text == NULL)
+		return -1;
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+		len--;
+	status = note_key_parse(key, text, len);
+	free(text);
+	if (status != 0 || key->type != NOTE_ED25519) {
+		complain(args, args->key, "no vkey of a log");
+		return -1;
+	}
+	return 0;
+}
+
+/* The leaf of the one line in the file, its LF cut. */
+static int
+leaf_of_record(const struct args *args, uint8_t leaf[TREE_HASH_LEN])
+{
+	size_t len;
+	char *line = slurp(args, args->record, RECORD_LINE_MAX + 1, &len);
+
+	if (line == NULL)
+		return -1;
+	if (len > 0 && line[len - 1] == '\n')
+		len--;
+	if (len == 0 || memchr(line, '\n', len) != NULL) {
+		complain(args, args->record, "not one record's line");
+		free(line);
+		return -1;
+	}
+	tree_leaf(line, len, leaf);
+	free(line);
+	return 0;
+}
+
+/* 1: there is none. */
+static int
+read_leaf(const struct args *args, uint8_t leaf[TREE_HASH_LEN])
+{
+	size_t len = 0;
+
+	if (args->record != NULL)
+		return leaf_of_record(args, leaf);
+	if (args->leaf == NULL)
+		return 1;
+	if (strlen(args->leaf) != 2 * TREE_HASH_LEN ||
+	    sodium_hex2bin(leaf, TREE_HASH_LEN, args->leaf,
+	    strlen(args->leaf), NULL, &len, NULL) != 0 ||
+	    len != TREE_HASH_LEN) {
+		complain(args, "--leaf", "64 hexadecimal digits are wanted");
+		return -1;
+	}
+	return 0;
+}
+
+/* The key that signed the proof's checkpoint, if it follows from the pinned
+ * one.  0, or -1 and said. */
+static int
+later_key(const struct args *args, const char *proof, size_t len,
+    struct note_key *key)
+{
+	struct epochs epochs = { .count = 0 };
+	struct checkpoint at;
+	const char *why = "";
+	size_t n;
+	char *text;
+	int status = -1;
+
+	if (args->epochs == NULL)
+		return 0;
+	if ((text = slurp(args, args->epochs, EPOCHS_BYTES_MAX, &n)) == NULL)
+		return -1;
+	if (epochs_pin(&epochs, key) != 0)
+		complain(args, args->epochs, "out of memory");
+	else if (epochs_follow(&epochs, text, n, &why) != 0)
+		complain(args, args->epochs, why);
+	else
+		status = 0;
+	if (status == 0 && proof_checkpoint(proof, len, &at) == 0)
+		*key = *epochs_key(&epochs, at.size);
+	epochs_free(&epochs);
+	free(text);
+	return status;
+}
+
+/* How many of the policy's witnesses cosigned the proof's checkpoint. */
+static unsigned
+cosigned(const struct trust *trust, const char *proof, size_t len)
+{
+	const char *blank = memmem(proof, len, "\n\n", 2), *why;
+	struct note note;
+	unsigned n = 0;
+
+	if (blank == NULL || note_parse(&note, blank + 2,
+	    len - (size_t)(blank + 2 - proof), &why) != 0)
+		return 0;
+	for (unsigned i = 0; i < trust->witnesses; i++)
+		n += note_verify(&note, &trust->witness[i], NULL) == NOTE_GOOD;
+	return n;
+}
+
+static int
+conclude(const struct trust *trust, const char *text, size_t len,
+    const struct checkpoint *at, uint64_t index)
+{
+	unsigned n = trust != NULL ? cosigned(trust, text, len) : 0;
+
+	if (trust != NULL && n < trust->quorum) {
+		printf("not_established: the record is number %" PRIu64 " of "
+		    "%s, but %u of the %u witnesses that the policy wants "
+		    "cosigned\n", index, at->origin, n, trust->quorum);
+		return NOT_ESTABLISHED;
+	}
+	printf("shown: the record is number %" PRIu64 " of %s, in the %" PRIu64
+	    " that its key signed", index, at->origin, at->size);
+	if (n > 0)
+		printf(" and %u witnesses cosigned", n);
+	putchar('\n');
+	return SHOWN;
+}
+
+static int
+check(const struct args *args, const struct trust *trust,
+    struct note_key *key, const uint8_t leaf[TREE_HASH_LEN], bool given)
+{
+	const struct trust_log *log = NULL;
+	struct checkpoint checkpoint = { .size = 0 };
+	const char *why = "";
+	uint64_t index = 0;
+	char *text;
+	size_t len;
+	int status;
+
+	if ((text = slurp(args, args->proof, PROOF_TEXT_MAX, &len)) == NULL)
+		return USAGE_OR_IO;
+	if (trust != NULL && proof_checkpoint(text, len, &checkpoint) == 0)
+		log = trust_log(trust, checkpoint.origin);
+	if (trust != NULL && log == NULL) {
+		puts("not_established: the policy knows no key of this log");
+		free(text);
+		return NOT_ESTABLISHED;
+	}
+	if (log != NULL)
+		*key = log->key;
+	if (later_key(args, text, len, key) != 0) {
+		free(text);
+		return USAGE_OR_IO;
+	}
+	status = proof_check(text, len, leaf, key, &index, &checkpoint, &why);
+	if (status == 0)
+		status = conclude(trust, text, len, &checkpoint, index);
+	free(text);
+	if (status >= 0)
+		return status;
+	if (given || checkpoint.size == 0) {
+		printf("refuted: %s\n", why);
+		return REFUTED;
+	}
+	printf("not_established: no record was given; the key of %s signed "
+	    "%" PRIu64 " records, and this is about number %" PRIu64 "\n",
+	    checkpoint.origin, checkpoint.size, index);
+	return NOT_ESTABLISHED;
+}
+
+/* -1: go on. */
+static int
+parse(int argc, char **argv, struct args *args)
+{
+	static const struct option options[] = {
+		{ "key", required_argument, NULL, 'k' },
+		{ "trust", required_argument, NULL, 't' },
+		{ "epochs", required_argument, NULL, 'e' },
+		{ "leaf", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	int c;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "k:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'k':
+			args->key = optarg;
+			break;
+		case 't':
+			args->trust = optarg;
+			break;
+		case 'e':
+			args->epochs = optarg;
+			break;
+		case 'l':
+			args->leaf = optarg;
+			break;
+		case 'h':
+			printf(help, args->program);
+			return SHOWN;
+		default:
+			fprintf(stderr, "Try '%s proof --help'.\n", args->program);
+			return USAGE_OR_IO;
+		}
+	}
+	if (argc - optind < 1 || argc - optind > 2)
+		return complain(args, "usage", "one proof, and the record's file");
+	args->proof = argv[optind];
+	args->record = argc - optind == 2 ? argv[optind + 1] : NULL;
+	if (args->record != NULL && args->leaf != NULL)
+		return complain(args, "usage", "RECORD or --leaf, not both");
+	if (args->key != NULL && args->trust != NULL)
+		return complain(args, "usage", "--key or --trust, not both");
+	if (args->key == NULL && args->trust == NULL)
+		return complain(args, "usage", "--key is needed: a proof shows "
+		    "nothing without the log's key from elsewhere");
+	return -1;
+}
+
+int
+proof_main(int argc, char **argv, const char *program)
+{
+	struct args args = { .program = program };
+	uint8_t leaf[TREE_HASH_LEN] = { 0 };
+	struct trust *trust = NULL;
+	struct note_key key = { .name = "" };
+	char err[512];
+	int status = parse(argc, argv, &args), got;
+
+	if (status >= 0)
+		return status;
+	if (sodium_init() < 0)
+		return complain(&args, "libsodium", "cannot start");
+	if (args.trust != NULL &&
+	    (trust = trust_load(args.trust, err, sizeof(err))) == NULL)
+		return complain(&args, "--trust", err);
+	status = USAGE_OR_IO;
+	if ((trust != NULL || read_key(&args, &key) == 0) &&
+	    (got = read_leaf(&args, leaf)) >= 0)
+		status = check(&args, trust, &key, leaf, got == 0);
+	free(trust);
+	return status;
+}

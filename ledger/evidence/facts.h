@@ -1,0 +1,58 @@
+/*
+ * What a record says, picked out of its body (broker/gate/RECORDS.md) for those
+ * who show or export it.  Text is copied as it stands and cut where it does not
+ * fit, at a character's beginning; it is outside text: escape it where it goes.
+ */
+#ifndef LEDGER_EVIDENCE_FACTS_H
+#define LEDGER_EVIDENCE_FACTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ledger/record/record.h"
+
+#define FACTS_TEXT_MAX 1024
+
+/* How a record counts for somebody who wants to see what was let through.
+ * Failed: what was to come about and did not; an outcome with an error, a scan
+ * that found something, a policy pack that was not adopted. */
+enum facts_kind { FACTS_NEUTRAL, FACTS_ALLOWED, FACTS_REFUSED, FACTS_FAILED };
+
+/* What an outcome says of a request that had been allowed and was not carried
+ * out: it is no allowed one any more, as in its run's teardown. */
+enum facts_ended { FACTS_CARRIED_OUT, FACTS_WITHDRAWN, FACTS_UNREACHED };
+
+struct facts {
+	char stream[RECORD_NAME_MAX + 1], type[RECORD_NAME_MAX + 1];
+	char run[RECORD_NAME_MAX + 1];	/* "" where there is none */
+	char time[RECORD_TIME_LEN + 1], policy[RECORD_POLICY_LEN + 1];
+	uint64_t seq;
+	int64_t time_us;
+	enum facts_kind kind;
+	enum facts_ended ended;
+	json_t *body;			/* to be read only; NULL where memory lacks */
+	/* "" where the body has none */
+	char decision[16], rule[128], reason[512], remedy[512], error[256];
+	char verb[64], tool[128], scheme[16], host[256], path[FACTS_TEXT_MAX];
+	char grant[128], secret[128], agent[128], state[64];
+	char event[64];			/* of a secret; a scan's verdict, its why is the reason */
+	char parent[65];		/* hex of a leaf */
+	int64_t port, status, uid, pid;	/* -1: none */
+	int64_t bytes_out, bytes_in, duration_us, redactions, version;	/* -1: none */
+	int head_sent;			/* of an outcome; -1: not told */
+	uint64_t count;			/* refusals or records that this one stands for */
+};
+
+/* Fill in from a record that record_check has passed; facts_free afterwards. */
+void facts_read(struct facts *facts, const struct record_line *record);
+void facts_free(struct facts *facts);
+
+/* "GET https://host:port/path", the tool's name, or whatever else tells best
+ * what the record is about; "" where nothing does.  Returns buf. */
+const char *facts_about(const struct facts *facts, char *buf, size_t cap);
+
+/* The bytes of text that fit into max without cutting a character in two. */
+size_t facts_cut(const char *text, size_t len, size_t max);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * Compressed data, wherever in a text it begins: gzip, zlib, zstd, and the
+ * deflated members of a zip archive.  Private to the scanner.
+ *
+ * Tar archives and stored members of zip archives need nothing: their contents
+ * stand in them as they are.
+ */
+#ifndef LEDGER_SCAN_VIEW_PACKED_H
+#define LEDGER_SCAN_VIEW_PACKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct scan_packed;
+
+enum scan_packed_state {
+	SCAN_PACKED_MORE,	/* all was used, and it goes on */
+	SCAN_PACKED_END,	/* the stream ended, with its checksum right */
+	SCAN_PACKED_BROKEN,
+	SCAN_PACKED_STOPPED	/* the sink wanted no more */
+};
+
+struct scan_packed_kind {
+	const char *name;
+	bool known;		/* and can be unpacked here */
+	bool encrypted;
+	size_t skip;		/* headers in front of the compressed data */
+	int how;		/* private */
+};
+
+/* Whether something packed begins at text[at], as far as its first bytes tell. */
+bool scan_packed_at(const uint8_t *text, size_t len, size_t at,
+    struct scan_packed_kind *kind);
+
+/*
+ * zlib's two bytes begin many an innocent text: whether what follows unpacks
+ * for a while, or to its end.
+ */
+struct scan_packed_probe;
+struct scan_packed_probe *scan_packed_probe_new(void);
+void scan_packed_probe_free(struct scan_packed_probe *probe);
+bool scan_packed_probe(struct scan_packed_probe *probe, const uint8_t *text,
+    size_t len, size_t at);
+
+/* sink returns non-zero to stop.  NULL where memory lacks. */
+struct scan_packed *scan_packed_new(const struct scan_packed_kind *kind,
+    int (*sink)(void *context, const uint8_t *bytes, size_t len), void *context);
+void scan_packed_free(struct scan_packed *packed);
+
+/* *used: bytes of the stream; the rest is behind its end. */
+enum scan_packed_state scan_packed_feed(struct scan_packed *packed,
+    const uint8_t *bytes, size_t len, size_t *used);
+
+uint64_t scan_packed_made(const struct scan_packed *packed);
+
+#endif

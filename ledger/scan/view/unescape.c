@@ -1,0 +1,297 @@
+/* The escaped view: words in which something changes when escapes are undone, and
+ * lines and literals joined. */
+#include <ctype.h>
+#include <string.h>
+
+#include "ledger/scan/view/escape.h"
+#include "ledger/scan/view/view.h"
+
+#define CONTEXT 48	/* bytes kept in front of a word that was escaped */
+#define WORD_MAX 65536	/* of it in front of its first escape */
+#define NEAR 4		/* bytes from a space to what may be an escape again */
+
+enum { PLAIN, ESCAPE, LINE_END, DROPPED, COLOUR, UTF8 };
+
+static const uint8_t kind[256] = {
+	['%'] = ESCAPE, ['='] = ESCAPE, ['\\'] = ESCAPE, ['&'] = ESCAPE,
+	['\r'] = LINE_END, ['\n'] = LINE_END, [0] = DROPPED, [0x1b] = COLOUR,
+	[0xc2] = UTF8, [0xe2] = UTF8, [0xef] = UTF8,
+};
+
+/* Whether n bytes in a row around p are no spaces. */
+static bool
+within_word(const uint8_t *p, size_t before, size_t len, size_t n)
+{
+	size_t i, k;
+
+	for (i = 0; i < len && i < n && !scan_is_space(p[i]); i++)
+		;
+	for (k = 0; k < before && i + k < n && !scan_is_space(p[-1 - (ptrdiff_t)k]); k++)
+		;
+	return i + k >= n;
+}
+
+/* One part being unescaped.  Outside of a segment nothing is copied. */
+struct work {
+	const struct scan_part *part;
+	struct scan_view *view;
+	size_t at;	/* in the part: what was dealt with */
+	size_t floor;	/* where the last segment ended there */
+	bool open;
+	size_t block;	/* whose bits these are */
+	uint64_t bits;
+};
+
+/* What stands before the place that is dealt with, as it was decoded: *len
+ * bytes that end at what is returned. */
+static const uint8_t *
+before(const struct work *w, size_t *len)
+{
+	if (!w->open) {
+		*len = w->at - w->floor;
+		return w->part->text + w->at;
+	}
+	*len = w->view->len - w->view->segment[w->view->segments - 1];
+	return *len == 0 ? NULL : w->view->text + w->view->len;
+}
+
+static struct scan_step
+step_at(const struct work *w)
+{
+	const uint8_t *p = w->part->text + w->at, *out;
+	size_t len = w->part->len - w->at, out_len;
+	struct scan_step step = SCAN_NO_STEP;
+
+	switch (kind[*p]) {
+	case ESCAPE:
+		step = scan_escape(p, len);
+		/* "size=42" is no quoted-printable */
+		return step.used > 0 && *p == '=' && !w->open && !within_word(p,
+		    w->at - w->floor, len, w->part->least) ? SCAN_NO_STEP : step;
+	case LINE_END:
+		out = before(w, &out_len);
+		step.used = scan_join_word(p, len, out, out_len, w->part->least);
+		return step.used > 0 ? step : scan_join_literals(p, len, out, out_len);
+	case DROPPED:
+		step.used = 1;
+		return step;
+	case COLOUR:
+		step.used = scan_escape_colour(p, len);
+		return step;
+	default:
+		step.used = scan_escape_invisible(p, len);
+		return step;
+	}
+}
+
+/* Whether a special byte can be dealt with: most in ordinary text cannot, and
+ * are told by their neighbours. */
+static bool
+promising(const uint8_t *p, size_t len, size_t at)
+{
+	uint8_t next = at + 1 < len ? p[at + 1] : 0;
+
+	switch (p[at]) {
+	case '%':
+		return scan_nibble(next) >= 0;
+	case '=':
+		return scan_nibble(next) >= 0 || next == '\r' || next == '\n';
+	case '&':
+		return next == '#' || islower(next);
+	case '\r':
+	case '\n':
+		return at == 0 || scan_in_word(p[at - 1]) || p[at - 1] < 0x20 || p[at - 1] >= 0x80 ||
+		    scan_is_quote(p[at - 1]) || p[at - 1] == ' ' || p[at - 1] == '\\';
+	default:
+		return kind[p[at]] != PLAIN;
+	}
+}
+
+/* How many bytes from `at` on are dealt with as they are. */
+static size_t
+plain_run(const struct scan_part *part, size_t at)
+{
+	const struct scan_planes *block = part->classes->block;
+	size_t end = part->at + part->len, b, found;
+	uint64_t bits;
+
+	at += part->at;
+	for (b = at / SCAN_LANE; b * SCAN_LANE < end; b++) {
+		bits = scan_since(block[b].plane[SCAN_CODE] | block[b].plane[SCAN_LEAD] |
+		    block[b].plane[SCAN_EOL], b, at);
+		for (; bits != 0; bits &= bits - 1) {
+			found = b * SCAN_LANE + (size_t)__builtin_ctzll(bits);
+			if (found >= end)
+				return end - at;
+			if (promising(part->text, part->len, found - part->at))
+				return found - at;
+		}
+	}
+	return end - at;
+}
+
+/*
+ * Where a step may begin while no segment is open: what stands before it is then
+ * as it was in the text.  Two digits follow a code; a line end stands behind a
+ * word, or behind what ends a literal.
+ */
+static uint64_t
+step_bits(const struct scan_planes *block, bool first)
+{
+	const uint64_t *now = block->plane, *next = block[1].plane;
+	uint64_t before, coded;
+
+	before = (now[SCAN_WORD] | now[SCAN_JOIN]) << 1;
+	if (!first)
+		before |= (block[-1].plane[SCAN_WORD] | block[-1].plane[SCAN_JOIN]) >> 63;
+	coded = scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 1) &
+	    scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 2);
+	coded |= scan_ahead(now[SCAN_EOL], next[SCAN_EOL], 1);
+	return now[SCAN_LEAD] | (now[SCAN_EOL] & before) | (now[SCAN_CODE] & coded);
+}
+
+/* Pass what is passed while no segment is open. */
+static void
+closed_run(struct work *w)
+{
+	const struct scan_planes *block = w->part->classes->block;
+	size_t from = w->part->at, at = from + w->at, end = from + w->part->len, b;
+	uint64_t bits;
+
+	for (b = at / SCAN_LANE; b * SCAN_LANE < end; b++) {
+		if (b != w->block)
+			w->bits = step_bits(block + b, b == 0);
+		w->block = b;
+		if ((bits = scan_since(w->bits, b, at)) == 0)
+			continue;
+		at = b * SCAN_LANE + (size_t)__builtin_ctzll(bits);
+		w->at = (at < end ? at : end) - from;
+		return;
+	}
+	w->at = w->part->len;
+}
+
+static int
+copy(struct work *w, size_t n)
+{
+	if (n == 0)
+		return 0;
+	if (scan_view_room(w->view, n) != 0)
+		return -1;
+	memcpy(w->view->text + w->view->len, w->part->text + w->at, n);
+	w->view->len += n;
+	w->at += n;
+	return 0;
+}
+
+/* Begin a segment with the word that a step stands in, and its context. */
+static int
+open_segment(struct work *w)
+{
+	const uint8_t *text = w->part->text;
+	size_t start = w->at, n;
+
+	while (start > w->floor && w->at - start < WORD_MAX && !scan_is_space(text[start - 1]))
+		start--;
+	start -= start - w->floor < CONTEXT ? start - w->floor : CONTEXT;
+	n = w->at - start;
+	w->at = start;
+	w->open = true;
+	return scan_view_begin(w->view) != 0 || scan_map_add(&w->view->map,
+	    w->view->len, w->part->at + start, 1, 1) != 0 ? -1 : copy(w, n);
+}
+
+static int
+close_segment(struct work *w)
+{
+	w->open = false;
+	w->floor = w->at;
+	return scan_view_end(w->view);
+}
+
+/* Plain bytes in a segment: the rest of the word that it ends with is its end. */
+static int
+pass(struct work *w, size_t n)
+{
+	const uint8_t *p = w->part->text + w->at;
+	size_t i = 0;
+
+	while (i < n && !scan_is_space(p[i]))
+		i++;
+	if (n - i <= NEAR)
+		i = n;	/* every letter may be escaped, and so a space */
+	if (copy(w, i < n ? i + 1 : i) != 0 || (i < n && close_segment(w) != 0))
+		return -1;
+	w->at += i < n ? n - i - 1 : 0;
+	return 0;
+}
+
+/* What a step writes is not looked at again, except for a line end, which may
+ * stand inside a word like any other. */
+static int
+take(struct work *w, const struct scan_step *step)
+{
+	struct scan_view *view = w->view;
+	const uint8_t *out, *p = w->part->text + w->at + step->used;
+	size_t left = w->part->len - w->at - step->used, out_len;
+	bool line_end = step->n > 0 && (step->out[0] == '\n' || step->out[0] == '\r');
+
+	if (!w->open && open_segment(w) != 0)
+		return -1;
+	out = before(w, &out_len);
+	if (step->back > 0) {
+		if (step->back > out_len)
+			return pass(w, 1);
+		view->len -= step->back;
+		while (view->map.n > 0 && view->map.stretch[view->map.n - 1].out > view->len)
+			view->map.n--;
+	}
+	if (step->n > 0 && !(line_end && out_len > 0 && scan_in_word(out[-1]) && left > 0 &&
+	    scan_in_word(*p))) {
+		if (scan_view_room(view, 1) != 0 || scan_map_add(&view->map, view->len,
+		    w->part->at + w->at, 1, 1) != 0)
+			return -1;
+		view->text[view->len++] = step->out[0];
+		view->again |= kind[step->out[0]] == ESCAPE;
+	}
+	w->at += step->used;
+	return scan_map_add(&view->map, view->len, w->part->at + w->at, 1, 1);
+}
+
+/* To where a step may be. */
+static int
+advance(struct work *w)
+{
+	if (w->open)
+		return pass(w, plain_run(w->part, w->at));
+	closed_run(w);
+	return 0;
+}
+
+/* What is no step after all. */
+static int
+stay(struct work *w)
+{
+	if (w->open)
+		return pass(w, 1);
+	w->at++;
+	return 0;
+}
+
+int
+scan_view_unescape(const struct scan_part *part, struct scan_view *view)
+{
+	struct work w = { part, view, 0, 0, false, SIZE_MAX, 0 };
+	struct scan_step step;
+
+	while (w.at < part->len) {
+		if (advance(&w) != 0)
+			return -1;
+		if (w.at == part->len)
+			break;
+		step = step_at(&w);
+		if ((step.used == 0 ? stay(&w) : take(&w, &step)) != 0)
+			return -1;
+	}
+	return w.open ? close_segment(&w) : 0;
+}
