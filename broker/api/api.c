@@ -15,22 +15,62 @@
 
 /* --- lanes ------------------------------------------------------------- */
 
-struct api_lane *
-api_lane_take(struct api *api)
+#define LAST_LANE (API_LEDGER_PORTS - 1)
+
+static struct api_lane *
+free_lane(struct api *api, bool last)
 {
+	size_t end = last ? API_LEDGER_PORTS : LAST_LANE;
+
+	for (size_t i = last ? LAST_LANE : 0; i < end; i++)
+		if (!api->lanes[i].busy)
+			return &api->lanes[i];
+	return NULL;
+}
+
+/* The condition has the monotonic clock. */
+static void
+wait_freed(struct api *api)
+{
+	struct timespec until = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec++;
+	(void)pthread_cond_timedwait(&api->freed, &api->lock, &until);
+}
+
+static struct api_lane *
+lane_take(struct api *api, enum api_waits waits, bool patient)
+{
+	bool last = waits == WAITS_LAST, refuse = false;
 	struct api_lane *lane = NULL;
 
 	pthread_mutex_lock(&api->lock);
-	while (lane == NULL) {
-		for (size_t i = 0; i < API_LEDGER_PORTS && lane == NULL; i++)
-			if (!api->lanes[i].busy)
-				lane = &api->lanes[i];
-		if (lane == NULL)
-			pthread_cond_wait(&api->freed, &api->lock);
+	while (lane == NULL && !refuse) {
+		bool silent = ledger_silent_s(api->options.ledger) != 0;
+
+		refuse = silent && !patient;
+		if (!refuse || waits == WAITS_LONG)
+			lane = free_lane(api, last);
+		if (lane == NULL && !refuse)
+			wait_freed(api);
 	}
-	lane->busy = true;
+	if (lane != NULL)
+		lane->busy = true;
 	pthread_mutex_unlock(&api->lock);
 	return lane;
+}
+
+struct api_lane *
+api_lane_take(struct api *api)
+{
+	return lane_take(api, WAITS_LEDGER, true);
+}
+
+struct api_lane *
+api_lane_ask(struct api *api, enum api_waits waits)
+{
+	return lane_take(api, waits, waits == WAITS_LAST);
 }
 
 void
@@ -38,7 +78,7 @@ api_lane_give(struct api *api, struct api_lane *lane)
 {
 	pthread_mutex_lock(&api->lock);
 	lane->busy = false;
-	pthread_cond_signal(&api->freed);
+	pthread_cond_broadcast(&api->freed);	/* not every lane is for everybody */
 	pthread_mutex_unlock(&api->lock);
 }
 
@@ -169,13 +209,25 @@ begin(struct api_call *call, const char *method, const char *path)
 		api_body_begin(call);
 }
 
+/* False where it cannot begin now, which is answered. */
+static bool
+lane_for(struct api_call *call)
+{
+	if (call->route->waits == WAITS_NOT)
+		return true;
+	call->lane = api_lane_ask(call->api, call->route->waits);
+	if (call->lane == NULL)
+		api_refuse(call, 503, "ledger/silent", "the recorder does not "
+		    "answer, so nothing was done",
+		    "see `countersign status`; ask again when it answers");
+	return call->lane != NULL;
+}
+
 static void
 finish(struct api_call *call)
 {
-	if (!api_body_end(call))
+	if (!api_body_end(call) || !lane_for(call))
 		return;
-	if (call->route->right != RIGHT_ANYONE)
-		call->lane = api_lane_take(call->api);
 	call->route->handle(call);
 	if (call->lane != NULL)
 		api_lane_give(call->api, call->lane);
@@ -280,7 +332,7 @@ listen_start(struct api *api, enum api_door door, int fd)
 	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD |
 	    MHD_USE_ITC, 0, NULL, NULL, handle, listener,
 	    MHD_OPTION_LISTEN_SOCKET, fd,
-	    MHD_OPTION_THREAD_POOL_SIZE, 2u,
+	    MHD_OPTION_THREAD_POOL_SIZE, (unsigned)API_THREADS,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)API_CONNECTIONS,
 	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)API_IDLE_S,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
@@ -339,13 +391,17 @@ struct api *
 api_start(const struct api_options *options, char *err, size_t err_len)
 {
 	struct api *api = calloc(1, sizeof(*api));
+	pthread_condattr_t monotonic;
 
 	if (api == NULL) {
 		snprintf(err, err_len, "out of memory");
 		return NULL;
 	}
 	pthread_mutex_init(&api->lock, NULL);
-	pthread_cond_init(&api->freed, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&api->freed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	flood_init(&api->flood);
 	json_set_alloc_funcs(malloc, wiping_free);
 	if (options_copy(api, options) == -1 || lanes_make(api) == -1) {

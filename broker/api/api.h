@@ -20,7 +20,7 @@ struct plane;
 struct anchorer;
 struct conf_hosts;
 
-#define API_LEDGER_PORTS 4	/* how many ledger ports api_start takes */
+#define API_LEDGER_PORTS 5	/* how many ledger ports api_start takes */
 
 struct api_options {
 	struct gate *gate;

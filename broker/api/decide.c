@@ -122,7 +122,7 @@ record(struct api_call *call, const struct gate_answer *answer)
 	    .body = verdict->record, .body_len = verdict->record_len };
 	struct ledger_receipt receipt;
 
-	if (ledger_append_wait(call->lane->port, &line, &receipt) ==
+	if (ledger_append_soon(call->lane->port, &line, &receipt) ==
 	    LEDGER_DURABLE)
 		api_answer(call, 200, answered(answer, &receipt));
 	else

@@ -15,6 +15,7 @@
 #define API_BODY_MAX (1u << 20)		/* bytes of a JSON body */
 #define API_SECRET_MAX (SECRET_MAX + 2)	/* and a final CRLF, which is dropped */
 #define API_CONNECTIONS 256		/* of one listener */
+#define API_THREADS (API_LEDGER_PORTS + 1)	/* of one listener: where all lanes wait, one is left */
 #define API_IDLE_S 30
 #define API_CALL_S 60			/* a request must have come by then */
 #define API_PARAM_MAX 80
@@ -58,9 +59,18 @@ enum api_body { BODY_NONE, BODY_JSON, BODY_OPTIONAL_JSON, BODY_SECRET };
 
 struct api_call;
 
+/* What a call may wait for. */
+enum api_waits {
+	WAITS_NOT,
+	WAITS_LEDGER,		/* for the recorder, or the ledger's disk: in a lane */
+	WAITS_LONG,		/* the same, and for a silent one as long as that takes */
+	WAITS_LAST		/* takes something back: done whatever the recorder does */
+};
+
 struct api_route {
 	const char *method, *path;	/* "{}" is one segment, a final "**" all that follow */
 	enum api_right right;
+	enum api_waits waits;
 	enum api_body body;
 	void (*handle)(struct api_call *call);
 };
@@ -97,8 +107,14 @@ struct api_call {
 
 /* --- api.c ------------------------------------------------------------ */
 
-/* Waits for a free one. */
+/*
+ * Waits for a free one; for calls: NULL where they would wait for a silent
+ * recorder and hold a thread, so that in the end nobody could be told.  Those
+ * that wait long take a lane that is free, silent or not.  The one that is kept
+ * for taking back is held for seconds at most, whatever happens.
+ */
 struct api_lane *api_lane_take(struct api *api);
+struct api_lane *api_lane_ask(struct api *api, enum api_waits waits);
 void api_lane_give(struct api *api, struct api_lane *lane);
 
 /* --- answer.c: exactly one of these per call -------------------------- */

@@ -3,7 +3,6 @@
 
 #include "anchor/anchorer.h"
 #include "plane/plane.h"
-#include "space.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -86,16 +85,16 @@ of_gate(struct page *page, struct gate *gate)
 }
 
 static void
-of_ledger(struct page *page, const struct ledger *ledger, const char *dir)
+of_ledger(struct page *page, const struct ledger *ledger)
 {
-	int64_t space = space_left(dir);
 	struct ledger_counts n;
 
 	ledger_counts(ledger, &n);
-	one(page, "ledger_up", "gauge", "1 while records can be made durable.", ledger_healthy(ledger));
+	one(page, "ledger_up", "gauge", "1 while records can be made durable.", ledger_healthy(ledger) && ledger_silent_s(ledger) == 0);
+	one(page, "ledger_silent_seconds", "gauge", "For how long the recorder has not answered; 0 while it does.", ledger_silent_s(ledger));
 	one(page, "ledger_full", "gauge", "1 where the last record found no space.", n.full);
-	if (space >= 0)
-		one(page, "ledger_space_bytes", "gauge", "Bytes that may still be written where the ledger is.", (uint64_t)space);
+	if (n.space >= 0)
+		one(page, "ledger_space_bytes", "gauge", "Bytes that may still be written where the ledger is.", (uint64_t)n.space);
 	one(page, "ledger_records_total", "counter", "Records appended.", n.records);
 	one(page, "ledger_batches_total", "counter", "Batches made durable together.", n.batches);
 	one(page, "ledger_checkpoints_total", "counter", "Checkpoints signed.", n.checkpoints);
@@ -211,8 +210,7 @@ api_metrics(struct api_call *call)
 	head(&page, "info", "gauge", "The running version.");
 	labelled(&page, "info", "version", COUNTERSIGN_VERSION, 1);
 	of_gate(&page, call->api->options.gate);
-	of_ledger(&page, call->api->options.ledger,
-	    call->api->options.ledger_dir);
+	of_ledger(&page, call->api->options.ledger);
 	of_anchors(&page, call->api);
 	of_plane(&page, call->api->options.plane);
 	of_api(&page, call->api);

@@ -20,14 +20,18 @@ clock_now(clockid_t clock, int64_t per_s)
 static void
 append(struct api *api, const char *run, const char *body, size_t len)
 {
-	struct api_lane *lane = api_lane_take(api);
-	struct rules *rules = gate_rules(api->options.gate);
+	struct api_lane *lane = api_lane_ask(api, WAITS_LEDGER);
+	struct rules *rules;
 	struct ledger_record record = { .type = "refusal", .run = run,
-	    .policy = rules_digest(rules), .body = body, .body_len = len };
+	    .body = body, .body_len = len };
 	struct ledger_receipt receipt;
 
 	/* The caller is refused whatever becomes of it. */
-	(void)ledger_append_wait(lane->port, &record, &receipt);
+	if (lane == NULL)
+		return;
+	rules = gate_rules(api->options.gate);
+	record.policy = rules_digest(rules);
+	(void)ledger_append_soon(lane->port, &record, &receipt);
 	rules_unref(rules);
 	api_lane_give(api, lane);
 }

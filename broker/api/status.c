@@ -1,7 +1,6 @@
 /* Policy, ledger, health, shutdown. */
 #include "api/impl.h"
 #include "anchor/anchorer.h"
-#include "space.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +10,8 @@
 #include <unistd.h>
 
 #define NOTE_MAX 65536
+/* Less space than this is told while all works: some 200,000 records. */
+#define SPACE_LOW ((int64_t)64 << 20)
 
 void
 api_policy_reload(struct api_call *call)
@@ -86,6 +87,15 @@ party(const struct anchor_view *view, uint64_t signed_size)
 	return json;
 }
 
+uint64_t
+api_signed_size(const struct api *api)
+{
+	struct ledger_counts counts;
+
+	ledger_counts(api->options.ledger, &counts);
+	return counts.signed_size;
+}
+
 static json_t *
 anchors(const struct api *api)
 {
@@ -104,16 +114,31 @@ anchors(const struct api *api)
 
 /* "full" is known by a record that found no space; "low" before there is one. */
 static const char *
-ledger_state(const struct api *api, int64_t space)
+ledger_state(const struct api *api, const struct ledger_counts *counts)
 {
-	struct ledger_counts counts;
-
 	if (!ledger_healthy(api->options.ledger))
 		return "failed";
-	ledger_counts(api->options.ledger, &counts);
-	if (counts.full != 0)
+	if (ledger_silent_s(api->options.ledger) != 0)
+		return "silent";
+	if (counts->full != 0)
 		return "full";
-	return space >= 0 && space < SPACE_LOW ? "low" : "ok";
+	return counts->space >= 0 && counts->space < SPACE_LOW ? "low" : "ok";
+}
+
+/* Why everything is refused; what to look at where nothing has failed yet. */
+static const char *
+ledger_reason(const struct api *api, const char *state, char *text, size_t cap)
+{
+	if (strcmp(state, "full") == 0)
+		return "there is no space for records: everything is refused "
+		    "until there is";
+	if (strcmp(state, "silent") != 0)
+		return "the ledger failed: everything is refused";
+	snprintf(text, cap, "the recorder (pid %ld) has not answered for %u s: "
+	    "everything is refused until it does; is it stopped, or does the "
+	    "ledger's disk hang?", (long)ledger_recorder_pid(
+	    api->options.ledger), ledger_silent_s(api->options.ledger));
+	return text;
 }
 
 /* The first witness that has seen another history than this, or NULL. */
@@ -140,19 +165,18 @@ void
 api_health(struct api_call *call)
 {
 	const struct anchorer *anchorer = call->api->options.anchorer;
-	int64_t space = space_left(call->api->options.ledger_dir);
-	const char *ledger = ledger_state(call->api, space), *reason;
-	bool low = strcmp(ledger, "low") == 0;
-	bool well = low || strcmp(ledger, "ok") == 0;
+	struct ledger_counts counts;
+	const char *ledger, *reason;
+	bool low, well;
 	char text[512];
 	json_t *json;
 
-	reason = alarm_of(anchorer, text, sizeof(text));
-	if (strcmp(ledger, "full") == 0)
-		reason = "there is no space for records: everything is refused "
-		    "until there is";
-	else if (!well)
-		reason = "the ledger failed: everything is refused";
+	ledger_counts(call->api->options.ledger, &counts);
+	ledger = ledger_state(call->api, &counts);
+	low = strcmp(ledger, "low") == 0;
+	well = low || strcmp(ledger, "ok") == 0;
+	reason = well ? alarm_of(anchorer, text, sizeof(text)) :
+	    ledger_reason(call->api, ledger, text, sizeof(text));
 	json = json_pack("{s:s, s:s, s:s, s:s, s:o}", "status", !well ?
 	    "failed" : reason != NULL ? "degraded" : "ok", "ledger", ledger,
 	    "version", COUNTERSIGN_VERSION, "anchoring", anchorer == NULL ?
@@ -163,8 +187,8 @@ api_health(struct api_call *call)
 		    "everything is refused";
 	if (json != NULL && reason != NULL)
 		json_object_set_new(json, "reason", json_string(reason));
-	if (json != NULL && space >= 0)
-		json_object_set_new(json, "space", json_integer(space));
+	if (json != NULL && counts.space >= 0)
+		json_object_set_new(json, "space", json_integer(counts.space));
 	api_answer(call, well ? 200 : 503, json);
 }
 

@@ -20,22 +20,6 @@ open_ledger(const struct api *api)
 	return dir != NULL ? evidence_dir(dir) : -1;
 }
 
-uint64_t
-api_signed_size(const struct api *api)
-{
-	struct checkpoint checkpoint = { .size = 0 };
-	struct note note;
-	const char *why;
-	size_t len = 0;
-	char *text = api_read_checkpoint(api, &len);
-
-	if (text == NULL || note_parse(&note, text, len, &why) != 0 ||
-	    checkpoint_parse(&checkpoint, note.text, note.text_len) != 0)
-		checkpoint.size = 0;
-	free(text);
-	return checkpoint.size;
-}
-
 static void
 refuse_tile(struct api_call *call, const char *detail)
 {

@@ -104,6 +104,9 @@ print_ledger(const struct client_reply *health)
 		printf("low: %" JSON_INTEGER_FORMAT " MB left for records; without "
 		    "any, everything is refused", json_integer_value(
 		    json_object_get(health->json, "space")) / 1000000);
+	else if (strcmp(state, "silent") == 0)
+		printf("silent: %s", cli_clean(client_str(health->json,
+		    "reason")));
 	else
 		printf("%s", well ? "ok" : strcmp(state, "full") == 0 ?
 		    "full: everything is refused until there is space; free some "

@@ -281,7 +281,7 @@ static const struct conf_member top_members[] = {
 	{ "listen", read_listen, CONF_OFFSET(listen) },
 	{ "api", read_listen, CONF_OFFSET(api) },
 	{ "hosts", read_hosts, NULL },
-	{ "workers", conf_read_unsigned, CONF_RANGE(workers, 1, 64) },
+	{ "workers", conf_read_unsigned, CONF_RANGE(workers, 1, CONF_WORKERS_MAX) },
 	{ "passphrase_file", read_passphrase_file, NULL },
 	{ "vault", conf_read_section, vault_members },
 	{ "policy", conf_read_policy, NULL },

@@ -38,6 +38,7 @@
 #include <netinet/in.h>
 
 #define CONF_RESOLVE_MAX 64
+#define CONF_WORKERS_MAX 56
 
 struct conf_resolve {
 	char host[254];

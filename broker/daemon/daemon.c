@@ -35,6 +35,9 @@
 #define RESERVE_BYTES (4u << 20)
 #define CLOSE_RUNS_MAX 1024	/* runs that are closed one by one at a stop */
 
+/* Of the ledger's ports: a worker, the API's, the main thread's, discovery's. */
+_Static_assert(CONF_WORKERS_MAX + API_LEDGER_PORTS + 2 <= 64, "one each");
+
 struct daemon {
 	const struct conf *conf;
 	int lock, signals, wake;
@@ -53,6 +56,7 @@ struct daemon {
 	struct plane *plane;
 	struct api *api;
 	bool sick;			/* the ledger's failure was logged */
+	bool silent;			/* and that its recorder does not answer */
 	char json_path[PATH_MAX];	/* "" while daemon.json is not ours */
 };
 
@@ -441,11 +445,35 @@ reload(struct daemon *daemon)
 	notify_manager("READY=1");
 }
 
+/* What passes by itself, other than a failure. */
+static void
+look_at_recorder(struct daemon *daemon)
+{
+	unsigned silent_s = ledger_silent_s(daemon->ledger);
+
+	if (daemon->silent == (silent_s != 0))
+		return;
+	daemon->silent = silent_s != 0;
+	if (daemon->silent)
+		log_event(LOG_ERROR, "ledger_silent", "the recorder (pid %ld) has "
+		    "not answered for %u s: every request is refused until it "
+		    "does; is it stopped, or does the ledger's disk hang?",
+		    (long)ledger_recorder_pid(daemon->ledger), silent_s);
+	else
+		log_event(LOG_INFO, "ledger_answers", "the recorder answers again");
+	notify_manager(daemon->silent ? "STATUS=the recorder does not answer: "
+	    "refusing everything" : "STATUS=");
+}
+
 static void
 look_at_ledger(struct daemon *daemon)
 {
-	if (daemon->sick || ledger_healthy(daemon->ledger))
+	if (daemon->sick)
 		return;
+	if (ledger_healthy(daemon->ledger)) {
+		look_at_recorder(daemon);
+		return;
+	}
 	daemon->sick = true;
 	log_event(LOG_ERROR, "ledger_failed", "the recorder is gone or cannot "
 	    "write: every request is refused until the daemon is restarted");

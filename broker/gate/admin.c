@@ -36,6 +36,23 @@ gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
 	gate_text_copy(why->remedy, sizeof(why->remedy), remedy);
 }
 
+static int
+appended(enum ledger_status status, struct gate_problem *why)
+{
+	if (status == LEDGER_DURABLE)
+		return 0;
+	if (status == LEDGER_SILENT)
+		gate_problem_set(why, 503, "ledger/silent", "the recorder does "
+		    "not answer: whether this was recorded is not known",
+		    "see `countersign status`; ask again when it answers");
+	else
+		gate_problem_set(why, 503, status == LEDGER_FULL ? "ledger/full" :
+	    "ledger/failed", "the record could not be made durable, so nothing was done",
+	    status == LEDGER_FULL ? "free space where the ledger is" :
+	    "see the daemon's log; restart it once the cause is gone");
+	return -1;
+}
+
 int
 gate_append(struct ledger_port *port, const char *type, const char *run,
     const char *policy, const char *body, int len, bool seal,
@@ -44,17 +61,22 @@ gate_append(struct ledger_port *port, const char *type, const char *run,
 	struct ledger_record record = { .type = type, .run = run,
 	    .policy = policy, .body = body, .body_len = (size_t)len,
 	    .seal = seal };
-	enum ledger_status status = LEDGER_REJECTED;
 
-	if (len >= 0)
-		status = ledger_append_wait(port, &record, receipt);
-	if (status == LEDGER_DURABLE)
-		return 0;
-	gate_problem_set(why, 503, status == LEDGER_FULL ? "ledger/full" :
-	    "ledger/failed", "the record could not be made durable, so nothing was done",
-	    status == LEDGER_FULL ? "free space where the ledger is" :
-	    "see the daemon's log; restart it once the cause is gone");
-	return -1;
+	return appended(len < 0 ? LEDGER_REJECTED :
+	    ledger_append_soon(port, &record, receipt), why);
+}
+
+int
+gate_append_patient(struct ledger_port *port, const char *type, const char *run,
+    const char *policy, const char *body, int len, bool seal,
+    struct ledger_receipt *receipt, struct gate_problem *why)
+{
+	struct ledger_record record = { .type = type, .run = run,
+	    .policy = policy, .body = body, .body_len = (size_t)len,
+	    .seal = seal };
+
+	return appended(len < 0 ? LEDGER_REJECTED :
+	    ledger_append_wait(port, &record, receipt), why);
 }
 
 /* --- life ------------------------------------------------------------ */

@@ -62,7 +62,7 @@ reload_record(struct ledger_port *port, const struct rules *before,
 		json_out_str(&out, "revision", revision);
 	json_out_uint(&out, "bindings", bindings_count(after->bindings));
 	json_out_object_end(&out);
-	return gate_append(port, "policy", NULL, before->digest, body,
+	return gate_append_patient(port, "policy", NULL, before->digest, body,
 	    json_out_end(&out), false, &receipt, why);
 }
 

@@ -411,15 +411,15 @@ close_records(struct gate *gate, struct ledger_port *port, struct run *run,
 	char body[SEAL_SCAN_MAX];
 	int len;
 
-	if (gate_append(port, "run", run->id, digest, body,
+	if (gate_append_patient(port, "run", run->id, digest, body,
 	    closed_body(gate, run, closer, body, sizeof(body)), false, &closed,
 	    why) == -1)
 		return -1;
 	len = gate_seal_scan(gate, run, closed.index, body, sizeof(body));
-	if (len > 0 && gate_append(port, "scan", run->id, digest, body, len, false,
+	if (len > 0 && gate_append_patient(port, "scan", run->id, digest, body, len, false,
 	    &scanned, why) == -1)
 		return -1;
-	if (gate_append(port, "teardown", run->id, digest, body,
+	if (gate_append_patient(port, "teardown", run->id, digest, body,
 	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,
 	    why) == -1)
 		return -1;

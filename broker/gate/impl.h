@@ -240,8 +240,13 @@ int gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
  * record names those, but a file that is kept for ever helps nobody but a thief. */
 void gate_tags_tidy(const char *dir, time_t now);
 
-/* Append and wait; a failure becomes a 503. */
+/* Append and wait; a failure becomes a 503, and so does a recorder that is silent:
+ * what was asked for may be recorded yet, and was not done. */
 int gate_append(struct ledger_port *port, const char *type,
+    const char *run, const char *policy, const char *body, int len, bool seal,
+    struct ledger_receipt *receipt, struct gate_problem *why);
+/* For what must be as recorded, whenever that is: waits for a silent one too. */
+int gate_append_patient(struct ledger_port *port, const char *type,
     const char *run, const char *policy, const char *body, int len, bool seal,
     struct ledger_receipt *receipt, struct gate_problem *why);
 

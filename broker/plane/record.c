@@ -13,6 +13,13 @@ healthy(const struct worker *worker)
 	return ledger_healthy(worker->plane->ledger);
 }
 
+/* Nothing new is begun; what waits may become durable yet. */
+static bool
+silent(const struct worker *worker)
+{
+	return ledger_silent_s(worker->plane->ledger) != 0;
+}
+
 /* Copy the record behind those that wait already. */
 static int
 park(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
@@ -50,7 +57,9 @@ static int
 submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
     struct run *settles)
 {
+	/* What nobody waits for is kept for a recorder that is silent. */
 	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX ||
+	    (ticket != LEDGER_NO_RECEIPT && silent(worker)) ||
 	    park(worker, record, ticket, settles) != 0)
 		return -1;
 	worker->queued = true;

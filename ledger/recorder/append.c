@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 
 #define RESERVE_MIN (256 * 1024)
 #define FULL_RING_WAIT_MS 1
+#define LIFE_MS 1000		/* between two questions to the recorder */
 
 struct ledger_port {
 	struct ledger *ledger;
@@ -36,6 +38,7 @@ struct ledger {
 	pid_t pid;		/* of its process, or 0 */
 	pthread_t recorder;	/* its thread, where pid is 0 */
 	pthread_t watcher;
+	_Atomic unsigned silent;	/* questions in a row that it let lie */
 	bool closed_well;	/* the recorder's last word; read after joining */
 	struct ledger_port ports[CHANNEL_PORTS_MAX];
 };
@@ -309,13 +312,32 @@ hear(const struct ledger *ledger, struct word *word)
 	return n == (ssize_t)sizeof(*word);
 }
 
+/* Turns are counted, not time: where all of us were stopped it did not fail to
+ * answer. */
+static void
+look_for_life(struct ledger *ledger)
+{
+	if (!channel_lives(ledger->channel)) {
+		atomic_fetch_add(&ledger->silent, 1);
+		return;
+	}
+	atomic_store(&ledger->silent, 0);
+	channel_ask_life(ledger->channel);
+}
+
 /* Waits for the recorder's end, however it comes. */
 static void *
 watcher_thread(void *arg)
 {
 	struct ledger *ledger = arg;
+	struct pollfd fd = { .fd = ledger->socket, .events = POLLIN };
 	struct word word;
+	int n;
 
+	while ((n = poll(&fd, 1, LIFE_MS)) == 0 || (n < 0 && errno == EINTR)) {
+		if (n == 0)
+			look_for_life(ledger);
+	}
 	ledger->closed_well = hear(ledger, &word) && word.good;
 	channel_mark_gone(ledger->channel);
 	return NULL;
@@ -472,9 +494,9 @@ wait_for_port(const struct ledger_port *port, int timeout_ms)
 		return;		/* interrupted: the caller looks again */
 }
 
-enum ledger_status
-ledger_append_wait(struct ledger_port *port, const struct ledger_record *record,
-    struct ledger_receipt *out)
+static enum ledger_status
+append(struct ledger_port *port, const struct ledger_record *record,
+    struct ledger_receipt *out, bool patient)
 {
 	struct channel *channel = port->ledger->channel;
 	uint64_t ticket = port->next_ticket++;
@@ -488,6 +510,8 @@ ledger_append_wait(struct ledger_port *port, const struct ledger_record *record,
 	while (ledger_submit(port, record, ticket) != 0) {
 		if (channel_gone(channel))
 			return LEDGER_FAILED;
+		if (!patient && ledger_silent_s(port->ledger) != 0)
+			return out->status = LEDGER_SILENT;
 		wait_for_port(port, FULL_RING_WAIT_MS);
 	}
 	for (;;) {
@@ -503,9 +527,25 @@ ledger_append_wait(struct ledger_port *port, const struct ledger_record *record,
 		if (gone)
 			return LEDGER_FAILED;
 		gone = channel_gone(channel);
+		if (!gone && !patient && ledger_silent_s(port->ledger) != 0)
+			return out->status = LEDGER_SILENT;
 		if (!gone)
-			wait_for_port(port, -1);
+			wait_for_port(port, patient ? -1 : LIFE_MS);
 	}
+}
+
+enum ledger_status
+ledger_append_wait(struct ledger_port *port, const struct ledger_record *record,
+    struct ledger_receipt *out)
+{
+	return append(port, record, out, true);
+}
+
+enum ledger_status
+ledger_append_soon(struct ledger_port *port, const struct ledger_record *record,
+    struct ledger_receipt *out)
+{
+	return append(port, record, out, false);
 }
 
 bool
@@ -513,6 +553,16 @@ ledger_healthy(const struct ledger *ledger)
 {
 	return !channel_failed(ledger->channel) &&
 	    !channel_gone(ledger->channel);
+}
+
+unsigned
+ledger_silent_s(const struct ledger *ledger)
+{
+	unsigned turns = atomic_load_explicit(&ledger->silent,
+	    memory_order_relaxed);
+
+	return turns * LIFE_MS / 1000 >= LEDGER_SILENT_S ?
+	    turns * LIFE_MS / 1000 : 0;
 }
 
 int

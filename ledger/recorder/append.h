@@ -80,7 +80,8 @@ enum ledger_status {
 	LEDGER_DURABLE,		/* on disk, in order */
 	LEDGER_FULL,		/* no space: refused; a drop record will count it */
 	LEDGER_FAILED,		/* write, fsync or recorder gone: nothing is granted any more */
-	LEDGER_REJECTED		/* the record breaks a rule of the format: a bug of ours */
+	LEDGER_REJECTED,	/* the record breaks a rule of the format: a bug of ours */
+	LEDGER_SILENT		/* no answer, of ledger_append_soon alone: it may become durable yet */
 };
 
 struct ledger_record {
@@ -162,8 +163,22 @@ bool ledger_receipt(struct ledger_port *port, struct ledger_receipt *out);
 enum ledger_status ledger_append_wait(struct ledger_port *port,
     const struct ledger_record *record, struct ledger_receipt *out);
 
+/* The same, but where the recorder is silent it is not waited for: the record
+ * stands in its turn all the same where the ring has room.  Count it as refused. */
+enum ledger_status ledger_append_soon(struct ledger_port *port,
+    const struct ledger_record *record, struct ledger_receipt *out);
+
 /* False once a write failed or the recorder died.  Any thread. */
 bool ledger_healthy(const struct ledger *ledger);
+
+/*
+ * A recorder that is stopped, or whose disk hangs, is asked once a second for a
+ * sign of life.  0 while it gives one, else for about how many seconds it has
+ * not, from LEDGER_SILENT_S on; 0 again once it has.  Time in which this process
+ * did not run either is not counted.  Any thread, never waits.
+ */
+#define LEDGER_SILENT_S 5
+unsigned ledger_silent_s(const struct ledger *ledger);
 
 /* Begin a new epoch: another signing key.  Waits until it is in force: 0, or -1
  * where that did not come within the time, or the ledger has no keeper. */
@@ -178,6 +193,9 @@ struct ledger_counts {
 	uint64_t records, batches, checkpoints, refused, bytes;
 	uint64_t epoch;		/* of the signing key in force */
 	uint64_t full;		/* 1 where the last record found no space */
+	uint64_t signed_size;	/* that the latest checkpoint signs */
+	int64_t space;		/* bytes that may still be written where it is,
+				 * as of a second ago; -1: not known */
 };
 void ledger_counts(const struct ledger *ledger, struct ledger_counts *out);
 

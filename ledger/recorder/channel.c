@@ -37,8 +37,10 @@ struct shared_port {
 struct shared {
 	_Alignas(64) _Atomic uint32_t sleeps;	/* the recorder wants its bell */
 	_Atomic uint32_t stop, failed, gone, rotate;
+	_Atomic uint32_t life_asked, life_given;
 	_Alignas(64) _Atomic uint64_t records, batches, checkpoints, refused,
-	    bytes, epoch, full;
+	    bytes, epoch, full, signed_size;
+	_Atomic int64_t space;
 	struct shared_port port[];
 };
 
@@ -348,6 +350,34 @@ channel_take_rotation(struct channel *channel)
 	    atomic_exchange(&channel->shared->rotate, 0) != 0;
 }
 
+void
+channel_ask_life(struct channel *channel)
+{
+	atomic_fetch_add(&channel->shared->life_asked, 1);
+	channel_flush(channel);
+}
+
+bool
+channel_lives(const struct channel *channel)
+{
+	return atomic_load(&channel->shared->life_asked) ==
+	    atomic_load(&channel->shared->life_given);
+}
+
+bool
+channel_give_life(struct channel *channel)
+{
+	struct shared *shared = channel->shared;
+	uint32_t asked = atomic_load_explicit(&shared->life_asked,
+	    memory_order_relaxed);
+
+	if (asked == atomic_load_explicit(&shared->life_given,
+	    memory_order_relaxed))
+		return false;
+	atomic_store(&shared->life_given, asked);
+	return true;
+}
+
 static bool
 lengths_fit(const struct wire_submission *head, uint64_t filled)
 {
@@ -444,7 +474,7 @@ channel_sleep(struct channel *channel, int extra_fd, int timeout_ms)
 	atomic_store(&channel->shared->sleeps, 1);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!anything_submitted(channel) && !channel_stopping(channel) &&
-	    poll(fds, 2, timeout_ms) > 0 && fds[0].revents != 0)
+	    channel_lives(channel) && poll(fds, 2, timeout_ms) > 0 && fds[0].revents != 0)
 		drain_bell(channel->bell);
 	atomic_store(&channel->shared->sleeps, 0);
 	return fds[1].revents != 0;
@@ -469,6 +499,10 @@ channel_count(struct channel *channel, const struct ledger_counts *counts)
 	    memory_order_relaxed);
 	atomic_store_explicit(&shared->full, counts->full,
 	    memory_order_relaxed);
+	atomic_store_explicit(&shared->signed_size, counts->signed_size,
+	    memory_order_relaxed);
+	atomic_store_explicit(&shared->space, counts->space,
+	    memory_order_relaxed);
 }
 
 void
@@ -489,6 +523,10 @@ channel_counts(const struct channel *channel, struct ledger_counts *out)
 	out->epoch = atomic_load_explicit(&shared->epoch,
 	    memory_order_relaxed);
 	out->full = atomic_load_explicit(&shared->full,
+	    memory_order_relaxed);
+	out->signed_size = atomic_load_explicit(&shared->signed_size,
+	    memory_order_relaxed);
+	out->space = atomic_load_explicit(&shared->space,
 	    memory_order_relaxed);
 }
 

@@ -68,6 +68,12 @@ bool channel_stopping(const struct channel *channel);
 void channel_want_rotation(struct channel *channel);
 bool channel_take_rotation(struct channel *channel);
 
+/* Ask the recorder for a sign of life; whether it has given the last one that
+ * was asked for; and its side: true where one is asked for, which it gives. */
+void channel_ask_life(struct channel *channel);
+bool channel_lives(const struct channel *channel);
+bool channel_give_life(struct channel *channel);
+
 /* One submission, copied into the recorder's memory.  Lengths are within their
  * limits; nothing else has been checked. */
 struct channel_submission {

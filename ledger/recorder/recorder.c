@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #define PORT_TURN 32		/* records taken from one port before the next */
@@ -79,6 +80,8 @@ checkpoint(struct recorder *recorder)
 		return -1;
 	}
 	recorder->counts.checkpoints += news;
+	recorder->counts.signed_size = recorder->store.signed_size;
+	channel_count(recorder->setup.channel, &recorder->counts);
 	recorder->checkpoint_at = now_ms() + recorder->setup.checkpoint_ms;
 	return 0;
 }
@@ -173,6 +176,18 @@ write_close(struct recorder *recorder)
 	return scribe_note(scribe, "close", body, (size_t)len);
 }
 
+/* Looked at here, where a disk that hangs keeps nobody else. */
+static void
+measure_space(struct recorder *recorder)
+{
+	struct statvfs is;
+
+	if (fstatvfs(recorder->store.dirfd, &is) != 0 || __builtin_mul_overflow(
+	    is.f_bavail, is.f_frsize, &recorder->counts.space))
+		recorder->counts.space = -1;
+	channel_count(recorder->setup.channel, &recorder->counts);
+}
+
 static int
 begin(struct recorder *recorder, const struct replay *replay,
     const struct replay_torn *torn, struct problem *problem)
@@ -192,7 +207,7 @@ begin(struct recorder *recorder, const struct replay *replay,
 	    write_recover(recorder, torn) != STORE_OK ||
 	    commit(recorder) != 0 || checkpoint(recorder) != 0)
 		return problem_errno(problem, "cannot append to the ledger");
-	channel_count(setup->channel, &recorder->counts);
+	measure_space(recorder);
 	return 0;
 }
 
@@ -405,6 +420,7 @@ rotate(struct recorder *recorder)
 	case REKEY_DONE:
 		recorder->rotate = false;
 		recorder->counts.checkpoints++;
+		recorder->counts.signed_size = recorder->store.signed_size;
 		recorder->counts.records += recorder->store.committed - before;
 		recorder->counts.epoch = recorder->store.epochs.count - 1;
 		recorder->checkpoint_at = now_ms() +
@@ -488,6 +504,8 @@ serve(struct recorder *recorder)
 	for (;;) {
 		bool owner_gone;
 
+		if (channel_give_life(channel))
+			measure_space(recorder);
 		if (collect(recorder)) {
 			finish_batch(recorder);
 			quiet = false;
@@ -497,10 +515,8 @@ serve(struct recorder *recorder)
 			prepare(recorder);
 		}
 		rotate(recorder);
-		if (!recorder->broken && checkpoint_due(recorder)) {
+		if (!recorder->broken && checkpoint_due(recorder))
 			checkpoint(recorder);
-			channel_count(channel, &recorder->counts);
-		}
 		if (recorder->n_taken > 0)
 			continue;
 		owner_gone = channel_sleep(channel, recorder->setup.owner_fd,

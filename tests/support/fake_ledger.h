@@ -32,6 +32,7 @@ struct fake_record {
 static struct fake_record fake_records[FAKE_RECORDS_MAX];
 static size_t fake_n_records;
 static enum ledger_status fake_status;	/* LEDGER_DURABLE is 0 */
+static unsigned fake_silent_s;
 static struct ledger_port fake_port;
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -61,6 +62,13 @@ ledger_append_wait(struct ledger_port *port, const struct ledger_record *record,
 	return out->status;
 }
 
+enum ledger_status
+ledger_append_soon(struct ledger_port *port, const struct ledger_record *record,
+    struct ledger_receipt *out)
+{
+	return ledger_append_wait(port, record, out);
+}
+
 struct ledger_port *
 ledger_port(struct ledger *ledger, unsigned i)
 {
@@ -71,6 +79,18 @@ bool
 ledger_healthy(const struct ledger *ledger)
 {
 	return fake_status == LEDGER_DURABLE;
+}
+
+unsigned
+ledger_silent_s(const struct ledger *ledger)
+{
+	return fake_silent_s;
+}
+
+pid_t
+ledger_recorder_pid(const struct ledger *ledger)
+{
+	return 0;
 }
 
 void

@@ -340,6 +340,36 @@ test_decide(void **state)
 	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 200);
 }
 
+/* The recorder does not answer: only what waits for it is refused. */
+static void
+test_silent(void **state)
+{
+	struct open_run run;
+
+	open_run(&run, "{}");
+	fake_silent_s = 7;
+	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 503);
+	assert_string_equal(member("status"), "failed");
+	assert_string_equal(member("ledger"), "silent");
+	assert_non_null(strstr(member("reason"), "not answered for 7 s"));
+	assert_int_equal(call(TCP, "GET", "/metrics", NULL, NULL), 200);
+	assert_non_null(strstr(reply, "\ncountersign_ledger_up 0\n"));
+	assert_non_null(strstr(reply, "\ncountersign_ledger_silent_seconds 7\n"));
+	assert_int_equal(call(OPERATOR, "GET", "/v1/runs", NULL, NULL), 200);
+	problem(call(OPERATOR, "POST", "/v1/runs", NULL, "{}"), 503,
+	    "ledger/silent");
+	problem(call(TCP, "POST", "/v1/decide", run.token,
+	    "{\"action\":{\"kind\":\"tool\"}}"), 503, "ledger/silent");
+	problem(call(TCP, "GET", "/v1/ledger/checkpoint", NULL, NULL), 503,
+	    "ledger/silent");
+	/* taking back is done all the same */
+	problem(call(OPERATOR, "POST", "/v1/secrets/none/revoke", NULL, NULL),
+	    404, "vault/missing");
+	fake_silent_s = 0;
+	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 200);
+	assert_int_equal(call(OPERATOR, "POST", "/v1/runs", NULL, "{}"), 201);
+}
+
 /* --- secrets ---------------------------------------------------------------- */
 
 static void
@@ -653,6 +683,7 @@ main(void)
 		cmocka_unit_test(test_other_runs_are_hidden),
 		cmocka_unit_test(test_grants),
 		cmocka_unit_test(test_decide),
+		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_hostile_json),
 		cmocka_unit_test(test_large_body),

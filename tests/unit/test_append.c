@@ -463,6 +463,70 @@ the_recorders_death_is_noticed(void **state)
 	scratch_remove(&scratch);
 }
 
+/* Each turn is a second of ours, however long it takes. */
+static void
+await_silence(const struct ledger *ledger, bool silent)
+{
+	for (int n = 0; n < 600 && (ledger_silent_s(ledger) != 0) != silent; n++)
+		usleep(100 * 1000);
+	assert_true((ledger_silent_s(ledger) != 0) == silent);
+}
+
+static void
+a_recorder_that_stands_still_is_told(void **state)
+{
+	struct ledger_record record = { .type = "policy", .policy = SCRATCH_POLICY,
+	    .body = "{}", .body_len = 2 };
+	struct ledger_receipt receipt;
+	struct scratch_read read;
+	struct scratch scratch;
+	struct ledger *ledger;
+
+	scratch_init(&scratch, NULL);
+	ledger = must_open(&scratch);
+	assert_int_equal(ledger_silent_s(ledger), 0);
+	kill(ledger_recorder_pid(ledger), SIGSTOP);
+	await_silence(ledger, true);
+	assert_true(ledger_silent_s(ledger) >= LEDGER_SILENT_S);
+	assert_true(ledger_healthy(ledger));
+	/* whoever is in a hurry is told; the record stands in its turn */
+	assert_int_equal(ledger_append_soon(ledger_port(ledger, 0), &record,
+	    &receipt), LEDGER_SILENT);
+	kill(ledger_recorder_pid(ledger), SIGCONT);
+	await_silence(ledger, false);
+	assert_int_equal(ledger_append_soon(ledger_port(ledger, 0), &record,
+	    &receipt), LEDGER_DURABLE);
+	assert_int_equal(receipt.seq, 2);
+	assert_int_equal(ledger_close(ledger), 0);
+	must_check(&scratch, &read);
+	assert_int_equal(read.count, 4);
+	free(read.lines);
+	scratch_remove(&scratch);
+}
+
+static void
+space_and_what_is_signed_are_counted(void **state)
+{
+	struct ledger_record record = { .type = "policy", .policy = SCRATCH_POLICY,
+	    .body = "{}", .body_len = 2, .seal = true };
+	struct ledger_receipt receipt;
+	struct ledger_counts counts;
+	struct scratch scratch;
+	struct ledger *ledger;
+
+	scratch_init(&scratch, NULL);
+	ledger = must_open(&scratch);
+	ledger_counts(ledger, &counts);
+	assert_int_equal(counts.signed_size, 1);
+	assert_true(counts.space > 0);
+	assert_int_equal(ledger_append_soon(ledger_port(ledger, 0), &record,
+	    &receipt), LEDGER_DURABLE);
+	ledger_counts(ledger, &counts);
+	assert_int_equal(counts.signed_size, 2);
+	assert_int_equal(ledger_close(ledger), 0);
+	scratch_remove(&scratch);
+}
+
 /* Ctrl-C goes to the whole group; the recorder ends when it is told. */
 static void
 signals_of_the_group_do_not_end_it(void **state)
@@ -534,6 +598,8 @@ main(void)
 		cmocka_unit_test(segments_are_finished_as_they_fill),
 		cmocka_unit_test(space_is_taken_while_idle),
 		cmocka_unit_test(the_recorders_death_is_noticed),
+		cmocka_unit_test(a_recorder_that_stands_still_is_told),
+		cmocka_unit_test(space_and_what_is_signed_are_counted),
 		cmocka_unit_test(signals_of_the_group_do_not_end_it),
 		cmocka_unit_test(wrong_directories_and_keys_are_refused),
 	};

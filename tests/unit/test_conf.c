@@ -110,7 +110,7 @@ refusals(void **state)
 	bad("{\"v\":1,\"client\":{\"x\":2}}", "unknown member client.x");
 	bad("{\"v\":1,\"client\":[]}", "client must be an object");
 	bad("{\"v\":1,\"workers\":0}", "workers must be an integer from 1 to");
-	bad("{\"v\":1,\"workers\":65}", "workers must");
+	bad("{\"v\":1,\"workers\":57}", "workers must be an integer from 1 to 56");
 	bad("{\"v\":1,\"workers\":\"2\"}", "workers must");
 	bad("{\"v\":1,\"workers\":2.0}", "workers must");
 	bad("{\"v\":1,\"workers\":99999999999999999999}", "JSON");
