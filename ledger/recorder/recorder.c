@@ -133,7 +133,7 @@ write_open(struct recorder *recorder, const struct replay_stream *known)
 	len = json_out_end(&out);
 	if (len < 0)
 		return STORE_FAILED;
-	return scribe_note(&recorder->scribe, "open", body, (size_t)len);
+	return scribe_open(&recorder->scribe, body, (size_t)len);
 }
 
 static enum store_status

@@ -187,7 +187,7 @@ put_note(struct scribe *scribe, const char *type, const char *body,
 }
 
 static enum store_status
-say_set_back(struct scribe *scribe, int64_t now)
+say_set_back(struct scribe *scribe, int64_t before, int64_t now)
 {
 	char body[NOTE_BODY_MAX], time[RECORD_TIME_LEN];
 	struct json_out out;
@@ -195,7 +195,7 @@ say_set_back(struct scribe *scribe, int64_t now)
 
 	json_out_begin(&out, body, sizeof(body));
 	json_out_object(&out, NULL);
-	record_time_format(time, scribe->time_us);
+	record_time_format(time, before);
 	json_out_strn(&out, "before", time, sizeof(time));
 	record_time_format(time, now);
 	json_out_strn(&out, "after", time, sizeof(time));
@@ -208,7 +208,8 @@ say_set_back(struct scribe *scribe, int64_t now)
 static enum store_status
 follow_clock(struct scribe *scribe, int64_t now)
 {
-	return now >= scribe->time_us ? STORE_OK : say_set_back(scribe, now);
+	return now >= scribe->time_us ? STORE_OK :
+	    say_set_back(scribe, scribe->time_us, now);
 }
 
 static enum store_status
@@ -229,7 +230,10 @@ say_dropped(struct scribe *scribe, int64_t now)
 	json_out_int(&out, "interval_ms", drop->until_ms - drop->since_ms);
 	json_out_object_end(&out);
 	len = json_out_end(&out);
-	status = put_note(scribe, "drop", body, (size_t)len, now);
+	/* Nothing may stand between the hole and this: if the clock was set back
+	 * meanwhile, that is for the record behind it to be told. */
+	status = put_note(scribe, "drop", body, (size_t)len,
+	    now > scribe->time_us ? now : scribe->time_us);
 	if (status == STORE_OK)
 		scribe->drop = (struct scribe_drop){ .count = 0 };
 	return status;
@@ -252,6 +256,17 @@ scribe_note(struct scribe *scribe, const char *type, const char *body,
 		status = follow_clock(scribe, now);
 	if (status == STORE_OK)
 		status = put_note(scribe, type, body, body_len, now);
+	return status;
+}
+
+enum store_status
+scribe_open(struct scribe *scribe, const char *body, size_t body_len)
+{
+	const int64_t before = scribe->time_us, now = scribe_now_us();
+	enum store_status status = put_note(scribe, "open", body, body_len, now);
+
+	if (status == STORE_OK && now < before)
+		status = say_set_back(scribe, before, now);
 	return status;
 }
 

@@ -71,6 +71,11 @@ void scribe_write(struct scribe *scribe, const struct scribe_matter *matter,
 enum store_status scribe_note(struct scribe *scribe, const char *type,
     const char *body, size_t body_len);
 
+/* A session's first record.  Where the clock was set back since the last one, a
+ * `clock` record follows it: outside of a session there are none. */
+enum store_status scribe_open(struct scribe *scribe, const char *body,
+    size_t body_len);
+
 /* Declare what is to be declared: when the batch ends if there is space for
  * ordinary records, in any case when closing. */
 enum store_status scribe_settle(struct scribe *scribe, bool closing);

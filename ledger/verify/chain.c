@@ -302,6 +302,28 @@ chain_heads_fit(struct chain *chain, const struct record_line *heads)
 	return fits;
 }
 
+/* The recorder's clock may be set back: a `clock` record says so, which is the
+ * first behind it, but for the `open` of a session that begins so. */
+static void
+take_time(struct chain *chain, const struct here *here, struct chain_stream *s)
+{
+	const struct record_line *r = &here->line->record;
+
+	if (r->time_us < s->time_us && !is_type(r, "clock") && !is_type(r, "open"))
+		note(chain, CHAIN_CLOCK, here, s, 0);
+}
+
+static void
+keep_time(struct chain *chain, struct chain_stream *s, const struct record_line *r,
+    uint64_t index)
+{
+	s->time_us = r->time_us;
+	if (r->time_us > chain->latest_us) {
+		chain->latest_us = r->time_us;
+		chain->latest = index;
+	}
+}
+
 /* The line's stream; NULL: none, or one too many. */
 static struct chain_stream *
 take(struct chain *chain, const struct here *here)
@@ -326,6 +348,7 @@ take(struct chain *chain, const struct here *here)
 		s->first_seq = r->seq;
 		s->first_index = here->index;
 	}
+	take_time(chain, here, s);
 	/* five letters at most: most records are told apart by their length */
 	if (!s->open || r->type.len == 4 || r->type.len == 5)
 		take_state(chain, here, s);
@@ -334,6 +357,7 @@ take(struct chain *chain, const struct here *here)
 	if (r->type.len == 3 && is_type(r, "key") &&
 	    chain->keys < CHAIN_KEYS_MAX)
 		chain->key[chain->keys++] = here->index;
+	keep_time(chain, s, r, here->index);
 	memcpy(s->last, here->line->leaf, TREE_HASH_LEN);
 	s->next_seq = r->seq + 1;
 	s->last_index = here->index;
@@ -370,6 +394,7 @@ take_stretch(struct chain *chain, const struct walk_batch *batch,
 
 	if (s == NULL)
 		return;
+	keep_time(chain, s, &last->record, batch->index + stretch->last);
 	memcpy(s->last, last->leaf, TREE_HASH_LEN);
 	s->next_seq = last->record.seq + 1;
 	s->last_index = batch->index + stretch->last;
@@ -440,6 +465,7 @@ static bool
 continues(const struct walk_line *before, const struct walk_line *line)
 {
 	return line->record.seq == before->record.seq + 1 &&
+	    line->record.time_us >= before->record.time_us &&
 	    memcmp(line->prev, before->leaf, TREE_HASH_LEN) == 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * What a ledger's lines say about themselves, stream by stream: that seq has
  * no gap, that prev is the leaf of the record before, that a stream is opened
- * before it is used and closed with the seq it has.  It takes the lines in
+ * before it is used and closed with the seq it has, that its time goes back only where that is said.  It takes the lines in
  * order and notes what does not fit; it judges nothing.
  */
 #ifndef LEDGER_CHAIN_H
@@ -24,6 +24,7 @@ enum chain_kind {
 	CHAIN_CLOSE,		/* a close that says another last seq */
 	CHAIN_DROP,		/* a declared loss */
 	CHAIN_HEADS,		/* a table of heads that does not fit */
+	CHAIN_CLOCK,		/* earlier than the record before, and not said to be */
 	CHAIN_CROWDED		/* more streams than are kept */
 };
 
@@ -34,6 +35,7 @@ struct chain_stream {
 	uint64_t first_seq, next_seq;
 	uint64_t first_index, last_index;
 	uint64_t records, dropped;
+	int64_t time_us;	/* of the last record; 0: none is known */
 	uint64_t session;	/* seq of the last open */
 	bool session_known;
 	bool begun;		/* seen from its seq 0, or known from a table of heads */
@@ -63,6 +65,8 @@ struct chain {
 	struct chain_stream *stream;
 	unsigned count, recent;
 	bool crowded;		/* some streams were not followed */
+	int64_t latest_us;	/* the latest time that a record has */
+	uint64_t latest;	/* its index */
 	uint16_t *table;	/* hash table of streams, index + 1 */
 	struct chain_event event[CHAIN_EVENTS_MAX];
 	unsigned events;	/* kept */

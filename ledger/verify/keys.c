@@ -8,6 +8,8 @@
 #include "ledger/evidence/evidence.h"
 #include "ledger/verify/keys.h"
 
+#define CLOCKS_APART_S 300	/* of the recorder and of those who vouch */
+
 /* ---- the keys ---- */
 
 static const char *
@@ -225,6 +227,32 @@ state_anchoring(struct verify_result *r, const struct anchor_answer *answer)
 		r->verdict = verify_worse(r->verdict, r->anchoring.verdict);
 }
 
+/* Who vouched for a record at a time saw it then: it cannot be of a later one.
+ * Whose clock is wrong cannot be told, so the records' times are not believed. */
+static void
+check_times(const struct pass *pass, const struct anchor_answer *answer)
+{
+	const int64_t late_us = (answer->time_s + CLOCKS_APART_S) * 1000000;
+	struct verify_result *r = pass->result;
+	char of[RECORD_TIME_LEN], at[RECORD_TIME_LEN];
+	struct verify_finding *f;
+
+	if (answer->verdict != ANCHOR_ESTABLISHED || r->size > r->sealed ||
+	    pass->chain.latest_us <= late_us)
+		return;
+	record_time_format(of, pass->chain.latest_us);
+	record_time_format(at, answer->time_s * 1000000);
+	f = verify_find(r, VERIFY_NOT_ESTABLISHED, "clock", "it says %.19sZ, and others "
+	    "vouched for it at %.19sZ already: one of the clocks is wrong, and when "
+	    "things happened is not known", of, at);
+	f->has_index = true;
+	f->index = pass->chain.latest;
+	r->anchoring.verdict = VERIFY_NOT_ESTABLISHED;
+	snprintf(r->anchoring.text + strlen(r->anchoring.text),
+	    sizeof(r->anchoring.text) - strlen(r->anchoring.text),
+	    "; records say that they are of a later time");
+}
+
 int
 keys_anchoring(struct pass *pass)
 {
@@ -253,6 +281,7 @@ keys_anchoring(struct pass *pass)
 	if (status == 0) {
 		take_claims(r, answer);
 		state_anchoring(r, answer);
+		check_times(pass, answer);
 	}
 	free(answer);
 	return status;

@@ -402,7 +402,7 @@ static bool
 is_consequence(enum chain_kind kind)
 {
 	return kind == CHAIN_CLOSE || kind == CHAIN_UNOPENED || kind == CHAIN_HEADS ||
-	    kind == CHAIN_CROWDED;
+	    kind == CHAIN_CLOCK || kind == CHAIN_CROWDED;
 }
 
 static void
@@ -518,6 +518,10 @@ flaw(const struct chain *chain, const struct load *load,
 	case CHAIN_HEADS:
 		f = verify_find(result, VERIFY_GAP, "heads",
 		    "a table of heads that the streams do not fit");
+		break;
+	case CHAIN_CLOCK:
+		f = verify_find(result, VERIFY_GAP, "clock", "earlier than the record "
+		    "before it in its stream, and no clock record says so");
 		break;
 	case CHAIN_CROWDED:
 		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "too_many_streams",
