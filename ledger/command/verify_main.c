@@ -128,8 +128,8 @@ make_scanner(const struct verify_args *args, const struct verify_defaults *defau
 /*
  * Where nobody looked for the secrets themselves, by value or by tag, the broker
  * did before it sealed: its signed word stands for it, if all of it is good and
- * the records are as they were signed.  Where there is none, and the vault was
- * to be had but for a passphrase, nothing is established.
+ * the records are as they were signed.  Where there is none, and a run used a
+ * secret, or the vault was to be had but for a passphrase, nothing is established.
  */
 static void
 stand_in(const struct verify_args *args, const struct verify_result *verified,
@@ -144,16 +144,21 @@ stand_in(const struct verify_args *args, const struct verify_result *verified,
 	if (words.other == 0 && words.without == 0 &&
 	    verified->integrity.verdict == VERIFY_COMPLETE)
 		scanned->sealed = words.clean;
-	if (words.other == 0 && (scanned->sealed > 0 || why[0] == '\0'))
+	if (words.other == 0 && (scanned->sealed > 0 ||
+	    (words.needed == 0 && why[0] == '\0')))
 		return;
 	scanned->verdict = SCAN_INCOMPLETE;
 	scanned->incomplete_count++;
 	if (words.other > 0)
 		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
 		    "the broker did not find its records clean of its secrets before it sealed them");
-	else
+	else if (why[0] != '\0')
 		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
 		    "the vault's secrets were not looked for: %.180s", why);
+	else
+		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
+		    "a secret was used, and no signed scan record says that the broker looked "
+		    "for it (its owner can: countersign verify, or --tags)");
 }
 
 static const char *

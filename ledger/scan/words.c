@@ -13,6 +13,7 @@
 struct waiting {
 	char run[RECORD_NAME_MAX + 1];
 	uint64_t opened, closed;	/* indexes; closed is 0 while it is open */
+	bool used;			/* a secret, as a use's input says */
 };
 
 struct words {
@@ -57,6 +58,7 @@ run_goes_on(struct words *w, uint64_t index)
 		memcpy(at->run, f->run, sizeof(at->run));
 		at->opened = index;
 		at->closed = 0;
+		at->used = false;
 	}
 }
 
@@ -69,10 +71,40 @@ index_is(const json_t *body, const char *name, uint64_t index)
 	    (uint64_t)json_integer_value(value) == index;
 }
 
+/* No string in a body can hold these bytes: its quotes are escaped. */
+static void
+used(struct words *w, const struct record_line *record)
+{
+	static const char secret[] = "\"secret\":{";
+
+	if (memmem(record->body.ptr, record->body.len, secret, sizeof(secret) - 1) == NULL)
+		return;
+	for (unsigned i = 0; i < w->waits; i++) {
+		if (is(&record->run, w->waiting[i].run)) {
+			w->waiting[i].used = true;
+			return;
+		}
+	}
+	/* behind what was said of its run */
+	if (w->run == NULL || is(&record->run, w->run)) {
+		w->said.without++;
+		w->said.needed++;
+	}
+}
+
+static bool
+looked_for_some(const json_t *body)
+{
+	const json_t *secrets = json_object_get(body, "secrets");
+
+	return secrets == NULL || json_integer_value(secrets) > 0;
+}
+
 /*
  * A run's scan speaks for it where it looked at all that stands between the
- * run's opening and its close.  That something was found counts whoever says it,
- * since other runs' records lie between.
+ * run's opening and its close, and looked for secrets if it used one.  That
+ * something was found counts whoever says it, since other runs' records lie
+ * between.
  */
 static void
 scan_said(struct words *w)
@@ -83,13 +115,16 @@ scan_said(struct words *w)
 
 	if (!clean)
 		w->said.other++;
-	if (at == NULL)
+	if (at == NULL || at->closed == 0)
 		return;
-	if (clean && at->closed > 0 && index_is(f->body, "first_index", at->opened) &&
-	    index_is(f->body, "last_index", at->closed))
+	if (clean && index_is(f->body, "first_index", at->opened) &&
+	    index_is(f->body, "last_index", at->closed) &&
+	    (!at->used || looked_for_some(f->body))) {
 		w->said.clean++;
-	else if (clean)
+	} else if (clean) {
 		w->said.without++;
+		w->said.needed += at->used;
+	}
 	*at = w->waiting[--w->waits];
 }
 
@@ -98,6 +133,8 @@ take(struct words *w, const struct reader_line *line)
 {
 	const bool run = is(&line->record.type, "run");
 
+	if (is(&line->record.type, "use"))
+		used(w, &line->record);
 	if (!run && !is(&line->record.type, "scan"))
 		return;
 	facts_read(&w->facts, &line->record);
@@ -126,6 +163,8 @@ scan_words_of(const char *dir, const char *run)
 			take(w, &line);
 	reader_close(reader);
 	w->said.without += w->waits;
+	for (unsigned i = 0; i < w->waits; i++)
+		w->said.needed += w->waiting[i].used;
 	said = w->said;
 	free(w);
 	return said;

@@ -195,6 +195,18 @@ put_unclean(struct maker *m, const char *run)
 	maker_add(m, "broker", "scan", RUN, body);
 }
 
+/* Of all from the run's opening to its close, the record before this one. */
+static void
+put_clean(struct maker *m, const char *run)
+{
+	char body[512];
+
+	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"verdict\":\"clean\",\"found\":0,\"first_index\":3,"
+	    "\"last_index\":%d,\"bytes\":4711,\"secrets\":1,\"tagged\":1,\"weak\":0,\"weak_secrets\":[]}",
+	    run, (int)m->count - 1);
+	maker_add(m, "broker", "scan", RUN, body);
+}
+
 static void
 put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 {
@@ -231,6 +243,8 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 	maker_add(m, "broker", "run", RUN, body);
 	if (unclean)
 		put_unclean(m, hex);
+	else
+		put_clean(m, hex);
 	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"first_seq\":3,\"last_seq\":%d,"
 	    "\"first_index\":3,\"last_index\":%d,\"counts\":{\"allowed\":1,\"refused\":0}}", hex,
 	    (int)m->stream[0].seq - 1, (int)m->count - 1);

@@ -172,6 +172,56 @@ opened_twice(void **state)
 	says(&m, "run_a", 1, 0, 1);
 }
 
+/* A run that used a secret, with a scan record that says this of it, or none. */
+static void
+needs(const char *scan, unsigned clean, unsigned needed)
+{
+	struct scan_words words;
+	struct maker m;
+	char dir[128];
+
+	maker_init(&m);
+	opened(&m, "run_a");
+	maker_add(&m, "broker", "use", "run_a", "{\"input\":{\"secret\":{\"name\":\"s\"}}}");
+	maker_add(&m, "broker", "run", "run_a", "{\"state\":\"closed\"}");
+	if (scan != NULL)
+		maker_add(&m, "broker", "scan", "run_a", scan);
+	maker_seal(&m);
+	snprintf(dir, sizeof(dir), "%s/ledger", base);
+	remove_tree(dir);
+	maker_save(&m, dir, 0);
+	maker_free(&m);
+	words = scan_words_of(dir, "run_a");
+	assert_int_equal(words.clean, clean);
+	assert_int_equal(words.needed, needed);
+	assert_int_equal(words.clean + words.without, 1);
+}
+
+static void
+of_a_used_secret(void **state)
+{
+	(void)state;
+	needs(NULL, 0, 1);
+	needs("{\"verdict\":\"clean\",\"first_index\":0,\"last_index\":2,\"secrets\":1}", 1, 0);
+	needs("{\"verdict\":\"clean\",\"first_index\":0,\"last_index\":2,\"secrets\":0}", 0, 1);
+	needs("{\"verdict\":\"clean\",\"first_index\":0,\"last_index\":1,\"secrets\":1}", 0, 1);
+}
+
+static void
+used_behind_its_scan(void **state)
+{
+	struct maker m;
+	uint64_t last;
+
+	(void)state;
+	maker_init(&m);
+	opened(&m, "run_a");
+	last = closed(&m, "run_a");
+	scanned(&m, "run_a", "clean", 0, last);
+	maker_add(&m, "broker", "use", "run_a", "{\"input\":{\"secret\":{\"name\":\"s\"}}}");
+	says(&m, "run_a", 1, 0, 1);
+}
+
 static void
 nothing_there(void **state)
 {
@@ -190,6 +240,8 @@ main(void)
 		cmocka_unit_test(of_another_run),
 		cmocka_unit_test(every_run_of_a_ledger),
 		cmocka_unit_test(opened_twice),
+		cmocka_unit_test(of_a_used_secret),
+		cmocka_unit_test(used_behind_its_scan),
 		cmocka_unit_test(nothing_there),
 	};
 

@@ -76,6 +76,7 @@ struct scan_words {
 	unsigned clean;		/* say so of all between a run's opening and its close */
 	unsigned other;		/* found, incomplete; whichever run's */
 	unsigned without;	/* runs without one, or with one that looked at less */
+	unsigned needed;	/* those of these that used a secret, as their records say */
 };
 struct scan_words scan_words_of(const char *dir, const char *run);
 
