@@ -1,4 +1,5 @@
 #include "ask.h"
+#include "trouble.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,11 +72,11 @@ static const char *
 file_fault(const struct stat *st, bool private_only)
 {
 	if (!S_ISREG(st->st_mode))
-		return "is not a regular file";
+		return "is not a regular file: name one";
 	if (!private_only)
 		return NULL;
 	if (st->st_uid != geteuid() && st->st_uid != 0)
-		return "belongs to another user";
+		return "belongs to another user: chown it";
 	if ((st->st_mode & 077) != 0)
 		return "may be read by others; chmod 600 it";
 	return NULL;
@@ -91,7 +92,7 @@ ask_file(const char *path, bool private_only, char *err, size_t err_len)
 
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd == -1 || fstat(fd, &st) != 0) {
-		snprintf(err, err_len, "%s: %s", path, strerror(errno));
+		(void)trouble(err, err_len, path, errno);
 	} else if ((fault = file_fault(&st, private_only)) != NULL) {
 		snprintf(err, err_len, "%s %s", path, fault);
 	} else {
@@ -260,6 +261,20 @@ ask_passphrase_stored(const char *file, const char *conf_file)
 	    env_path() != NULL || conf_file != NULL;
 }
 
+/* The file with the passphrase; who named it is said where it is no good. */
+static struct secret *
+ask_named(const char *path, bool private_only, const char *by, char *err,
+    size_t err_len)
+{
+	struct secret *secret = ask_file(path, private_only, err, err_len);
+	size_t len = strlen(err);
+
+	if (secret == NULL && len < err_len)
+		snprintf(err + len, err_len - len, " (the passphrase's file, named "
+		    "by %s)", by);
+	return secret;
+}
+
 struct secret *
 ask_passphrase(const struct ask_passphrase *from, char *err, size_t err_len)
 {
@@ -269,14 +284,18 @@ ask_passphrase(const struct ask_passphrase *from, char *err, size_t err_len)
 	if (from->fd != -1)
 		return ask_fd(from->fd, "passphrase", err, err_len);
 	if (from->file != NULL)
-		return ask_file(from->file, true, err, err_len);
+		return ask_named(from->file, true, "--passphrase-file", err,
+		    err_len);
 	/* systemd owns the mode of its credentials (0400, or an ACL). */
 	if ((path = credential_path(buf, sizeof(buf))) != NULL)
-		return ask_file(path, false, err, err_len);
+		return ask_named(path, false, "$CREDENTIALS_DIRECTORY", err,
+		    err_len);
 	if ((path = env_path()) != NULL)
-		return ask_file(path, true, err, err_len);
+		return ask_named(path, true, "$COUNTERSIGN_PASSPHRASE_FILE",
+		    err, err_len);
 	if (from->conf_file != NULL)
-		return ask_file(from->conf_file, true, err, err_len);
+		return ask_named(from->conf_file, true, "config.json", err,
+		    err_len);
 	if (from->terminal && ask_has_terminal())
 		return ask_terminal("Vault passphrase", from->twice, err, err_len);
 	snprintf(err, err_len, "no passphrase: there is no terminal to ask; "

@@ -124,6 +124,8 @@ static const struct cli_command table[] = {
 	{ .name = "ledger", .operands = "[COMMAND]", .opts = cmd_ledger_opts,
 	  .run = cmd_ledger, .sub = cmd_ledger_table,
 	  .summary = "Show the last records, and more" },
+	{ .name = "ca", .sub = cmd_ca_table,
+	  .summary = "The local authority that runs trust" },
 	{ .name = "witness", .sub = cmd_witness_table,
 	  .summary = "Be a witness to other people's ledgers" },
 	{ .name = "start", .operands = "", .run = cmd_start,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -148,7 +149,20 @@ serve(struct start *start, int *ready)
 	return rc;
 }
 
-/* Descriptors that were handed over must not reach the recorder. */
+/* A shell's soft limit is meant for programs that use select(2). */
+static void
+raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+/* Descriptors that were handed over must not reach the recorder.  0, or an exit
+ * status. */
 static int
 prepare(struct start *start)
 {
@@ -156,16 +170,18 @@ prepare(struct start *start)
 
 	if (start->ready_fd != -1)
 		(void)fcntl((int)start->ready_fd, F_SETFD, FD_CLOEXEC);
+	raise_files();
 	if (harden_process(start->err, sizeof(start->err)) != 0)
-		return -1;
+		return EXIT_FAILED;
 	if (sodium_init() < 0) {
 		snprintf(start->err, sizeof(start->err), "libsodium failed to start");
-		return -1;
+		return EXIT_FAILED;
 	}
-	if (find_home(start) != 0 || harden_memory(
-	    start->conf.allow_unlocked_memory, &locked, start->err,
+	if (find_home(start) != 0)
+		return EXIT_USAGE;
+	if (harden_memory(start->conf.allow_unlocked_memory, &locked, start->err,
 	    sizeof(start->err)) != 0)
-		return -1;
+		return EXIT_FAILED;
 	if (!locked)
 		log_event(LOG_WARNING, "memory_not_locked", "%s", start->err);
 	return 0;
@@ -182,9 +198,7 @@ main(int argc, char **argv)
 		return rc;
 	memory_begin();
 	ready = (int)start.ready_fd;
-	if (prepare(&start) != 0)
-		rc = EXIT_USAGE;
-	else
+	if ((rc = prepare(&start)) == 0)
 		rc = serve(&start, &ready);
 	if (rc != 0) {
 		log_event(LOG_ERROR, "failed", "%s", start.err);

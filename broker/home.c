@@ -1,4 +1,5 @@
 #include "home.h"
+#include "trouble.h"
 
 #include "ledger/utf8.h"
 
@@ -26,13 +27,15 @@ from_variable(const char *name, const char *tail, char *err, size_t err_len)
 	if (value == NULL || *value == '\0')
 		return 1;
 	if (*value != '/') {
-		snprintf(err, err_len, "%s must be an absolute path", name);
+		snprintf(err, err_len, "%s must be an absolute path, one that "
+		    "begins with /: \"$PWD/home\", say, not \"home\"", name);
 		return -1;
 	}
 	n = snprintf(home, sizeof(home), "%s%s", value, tail);
 	if (n < 0 || (size_t)n >= sizeof(home)) {
 		home[0] = '\0';
-		snprintf(err, err_len, "%s is too long", name);
+		snprintf(err, err_len, "%s is too long: %d bytes are the most",
+		    name, HOME_DIR_MAX);
 		return -1;
 	}
 	return 0;
@@ -86,10 +89,8 @@ home_make(char *err, size_t err_len)
 
 	if ((path = home_dir(err, err_len)) == NULL)
 		return -1;
-	if (make_with_parents(path) != 0 || stat(path, &st) != 0) {
-		snprintf(err, err_len, "%s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (make_with_parents(path) != 0 || stat(path, &st) != 0)
+		return trouble(err, err_len, path, errno);
 	if (!S_ISDIR(st.st_mode)) {
 		snprintf(err, err_len, "%s is not a directory", path);
 		return -1;
@@ -157,8 +158,7 @@ check_one(const char *path, char *err, size_t err_len)
 
 	if (stat(path, &st) == 0)
 		return check_owned(path, &st, err, err_len);
-	snprintf(err, err_len, "%s: %s", path, strerror(errno));
-	return -1;
+	return trouble(err, err_len, path, errno);
 }
 
 static int
@@ -229,11 +229,13 @@ home_need_vault(char *err, size_t err_len)
 {
 	char path[PATH_MAX];
 
+	if (home_dir(err, err_len) == NULL)
+		return -1;	/* no home, or a relative one: said already */
 	if (home_path("master.json", path, sizeof(path)) != 0)
 		snprintf(err, err_len, "the home's path is too long: choose another "
 		    "with COUNTERSIGN_HOME");
 	else if (access(path, F_OK) == 0)
-		return 0;
+		return home_name_check(home, err, err_len);
 	else if (errno == EACCES)
 		snprintf(err, err_len, "%s is not yours to look into: its owner "
 		    "runs countersign on it; COUNTERSIGN_HOME names another home",

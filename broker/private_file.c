@@ -94,13 +94,24 @@ private_file_why(int error)
 	case EEXIST:
 		return "is there already";
 	case EFBIG:
-		return "is far larger than such a file can be";
+		return "is far larger than such a file can be, or than `ulimit "
+		    "-f` lets it be";
 	case ELOOP:
 		return "is a symbolic link: name the file itself";
 	case EINVAL:
-		return "is no regular file";
+		return "is no regular file: move it away and put the file there";
 	case EAGAIN:
-		return "changed while it was read";
+		return "changed while it was read: try again";
+	case EACCES:
+		return "cannot be reached by this user: chown it";
+	case ENOTDIR:
+		return "is not there: a file is where its directory should be";
+	case EMFILE:
+		return "cannot be opened, too many files are: raise `ulimit -n`";
+	case ENOSPC:
+		return "cannot be written, the disk is full: free some space";
+	case EROFS:
+		return "cannot be written: its file system is read-only";
 	default:
 		return strerror(error);
 	}

@@ -1,5 +1,6 @@
 /* The server: listeners, lanes, and the way of one call. */
 #include "api/impl.h"
+#include "trouble.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -411,14 +412,13 @@ api_start(const struct api_options *options, char *err, size_t err_len)
 	}
 	api->watch = api_watch_new(api_run_orphaned, api_due, api);
 	if (api->watch == NULL) {
-		snprintf(err, err_len, "nothing to watch processes with: %s",
-		    strerror(errno));
+		(void)trouble(err, err_len, "nothing to watch processes with", errno);
 		goto fail;
 	}
 	if (listen_start(api, DOOR_OPERATOR, options->operator_fd) == -1 ||
 	    listen_start(api, DOOR_AGENT, options->agent_fd) == -1 ||
 	    listen_start(api, DOOR_TCP, options->tcp_fd) == -1) {
-		snprintf(err, err_len, "the API's server does not start");
+		(void)trouble(err, err_len, "the API's server does not start", errno);
 		goto fail;
 	}
 	return api;

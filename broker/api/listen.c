@@ -1,5 +1,6 @@
 /* Listening sockets for the API's callers. */
 #include "api/api.h"
+#include "trouble.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 static int
 failed(int fd, const char *what, char *err, size_t err_len)
 {
-	snprintf(err, err_len, "%s: %s", what, strerror(errno));
+	(void)trouble(err, err_len, what, errno);
 	if (fd != -1)
 		close(fd);
 	return -1;

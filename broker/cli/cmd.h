@@ -32,6 +32,9 @@ extern const struct opt cmd_ledger_opts[];
 int cmd_ledger(const struct opts *opts);
 extern const struct cli_command cmd_ledger_table[];
 
+#define CMD_CA_NAME "countersign local authority"
+extern const struct cli_command cmd_ca_table[];
+
 extern const struct opt cmd_restart_opts[];
 extern const char cmd_restart_details[];
 int cmd_restart(const struct opts *opts);

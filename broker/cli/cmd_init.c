@@ -4,6 +4,7 @@
  * nothing and a home is never half there.
  */
 #include "ask.h"
+#include "trouble.h"
 #include "cli/cmd.h"
 #include "daemon/harden.h"
 #include "daemon/keys.h"
@@ -28,7 +29,6 @@
 
 #define PASSPHRASE_MIN 8
 #define ORIGIN_MAX 128
-#define CA_NAME "countersign local authority"
 
 const struct opt cmd_init_opts[] = {
 	{ "passphrase-file", 0, "FILE", false, "read the passphrase from FILE (mode 0600) and note the path in config.json" },
@@ -57,8 +57,7 @@ part(struct init *init, const char *name, char *buf)
 static int
 fail_errno(struct init *init, const char *what)
 {
-	snprintf(init->err, sizeof(init->err), "%.900s: %s", what, strerror(errno));
-	return -1;
+	return trouble(init->err, sizeof(init->err), what, errno);
 }
 
 /* --- before anything is made ----------------------------------------- */
@@ -67,11 +66,22 @@ fail_errno(struct init *init, const char *what)
 static int
 check_free(struct init *init)
 {
+	struct stat st;
+
+	if (lstat(init->home, &st) == 0 && !S_ISDIR(st.st_mode)) {
+		snprintf(init->err, sizeof(init->err), "%.900s is %s: move it away, "
+		    "or name another place with COUNTERSIGN_HOME%s", init->home,
+		    S_ISLNK(st.st_mode) ? "a symbolic link" : "not a directory",
+		    S_ISLNK(st.st_mode) ? ", the link's target for example" : "");
+		return -1;
+	}
 	if (rmdir(init->home) == 0 || errno == ENOENT)
 		return 0;
 	if (errno == ENOTEMPTY || errno == EEXIST) {
-		snprintf(init->err, sizeof(init->err), "%.900s is there already and "
-		    "not empty; nothing was changed", init->home);
+		snprintf(init->err, sizeof(init->err), "%.800s is there already and "
+		    "not empty; nothing was changed. Name another place with "
+		    "COUNTERSIGN_HOME, or move it away to begin anew",
+		    init->home);
 		return -1;
 	}
 	return fail_errno(init, init->home);
@@ -120,7 +130,7 @@ get_passphrase(struct init *init)
 	passphrase = ask_passphrase(&from, init->err, sizeof(init->err));
 	if (passphrase != NULL && secret_bytes(passphrase).n < PASSPHRASE_MIN) {
 		snprintf(init->err, sizeof(init->err), "the passphrase is shorter "
-		    "than %d bytes", PASSPHRASE_MIN);
+		    "than %d bytes: choose a longer one", PASSPHRASE_MIN);
 		secret_unref(passphrase);
 		return NULL;
 	}
@@ -156,7 +166,7 @@ make_ca(struct init *init, const uint8_t *key)
 		return -1;
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
 		return fail_errno(init, dir);
-	if (ca_create(dir, key, CA_NAME, &why) != VAULT_OK) {
+	if (ca_create(dir, key, CMD_CA_NAME, &why) != VAULT_OK) {
 		snprintf(init->err, sizeof(init->err), "local CA: %s", why.text);
 		return -1;
 	}

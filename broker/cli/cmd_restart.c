@@ -4,9 +4,8 @@
  * new key, and a first record that names the old ledger's last checkpoint.
  * Going on with the old one would sign a second history of it.
  */
-#include "ask.h"
 #include "cli/cmd.h"
-#include "conf/conf.h"
+#include "cli/home_key.h"
 #include "daemon/harden.h"
 #include "daemon/keys.h"
 #include "ledger/evidence/evidence.h"
@@ -143,48 +142,6 @@ name_paths(struct restart *restart)
 
 /* --- the new one ------------------------------------------------------- */
 
-static struct secret *
-get_passphrase(struct restart *restart)
-{
-	struct ask_passphrase from = { .fd = -1, .terminal = true };
-	struct secret *passphrase = NULL;
-	struct conf conf;
-	char path[PATH_MAX];
-
-	cli_home_path("config.json", path, sizeof(path));
-	if (conf_load(path, &conf, restart->err, sizeof(restart->err)) != 0)
-		return NULL;
-	from.conf_file = conf.passphrase_file;
-	passphrase = ask_passphrase(&from, restart->err, sizeof(restart->err));
-	conf_free(&conf);
-	return passphrase;
-}
-
-static int
-get_key(struct restart *restart, uint8_t *key)
-{
-	struct vault_error why = { .status = VAULT_OK, .text = "" };
-	struct secret *passphrase = get_passphrase(restart);
-	struct master *master = NULL;
-	char path[PATH_MAX];
-	struct slice bytes;
-	int status = -1;
-
-	if (passphrase == NULL)
-		return -1;
-	bytes = secret_bytes(passphrase);
-	cli_home_path("master.json", path, sizeof(path));
-	if (master_open(path, bytes.p, bytes.n, &master, &why) == VAULT_OK) {
-		master_key(master, "ledger", key);
-		status = 0;
-	} else {
-		snprintf(restart->err, sizeof(restart->err), "%s", why.text);
-	}
-	master_free(master);
-	secret_unref(passphrase);
-	return status;
-}
-
 /* What the first record is to name. */
 static int
 write_continues(struct restart *restart)
@@ -249,7 +206,8 @@ make(struct restart *restart)
 	clean_next(restart);
 	if (key == NULL || seed == NULL)
 		snprintf(restart->err, sizeof(restart->err), "out of memory");
-	else if (get_key(restart, key) == 0)
+	else if (home_key("ledger", key, restart->err,
+	    sizeof(restart->err)) == 0)
 		status = make_next(restart, key, seed);
 	if (status != 0)
 		clean_next(restart);

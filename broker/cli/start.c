@@ -1,4 +1,5 @@
 #include "cli/start.h"
+#include "trouble.h"
 #include "ask.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -161,8 +162,9 @@ await_ready(int fd, char *err, size_t err_len)
 		snprintf(err, err_len, "the daemon did not start: %.900s",
 		    line + 6);
 	else
-		snprintf(err, err_len, "the daemon ended before it was ready; "
-		    "see %s/run/daemon.log", cli_home());
+		snprintf(err, err_len, "the daemon ended before it was ready: "
+		    "the end of %s/run/daemon.log may say why; a limit (`ulimit "
+		    "-a`) that is too low ends it without a word", cli_home());
 	return -1;
 }
 
@@ -174,12 +176,10 @@ passphrase_pipe(const struct secret *passphrase, char *err, size_t err_len)
 	struct slice bytes = secret_bytes(passphrase);
 	int fds[2];
 
-	if (pipe2(fds, O_CLOEXEC) != 0) {
-		snprintf(err, err_len, "pipe: %s", strerror(errno));
-		return -1;
-	}
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return trouble(err, err_len, "cannot make a pipe", errno);
 	if (write(fds[1], bytes.p, bytes.n) != (ssize_t)bytes.n) {
-		snprintf(err, err_len, "pipe: %s", strerror(errno));
+		(void)trouble(err, err_len, "cannot fill a pipe", errno);
 		close(fds[0]);
 		fds[0] = -1;
 	}
@@ -197,7 +197,7 @@ open_log(char *err, size_t err_len)
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
 	    0600);
 	if (fd == -1)
-		snprintf(err, err_len, "%s: %s", path, strerror(errno));
+		(void)trouble(err, err_len, path, errno);
 	return fd;
 }
 
@@ -212,8 +212,7 @@ launch(int passphrase, char *err, size_t err_len)
 	    err_len) != 0 || (log = open_log(err, err_len)) == -1)
 		goto out;
 	if (pipe2(ready, O_CLOEXEC) != 0 || (child = fork()) == -1) {
-		snprintf(err, err_len, "cannot start the daemon: %s",
-		    strerror(errno));
+		(void)trouble(err, err_len, "cannot start the daemon", errno);
 		goto out;
 	}
 	if (child == 0)
@@ -271,7 +270,7 @@ start_daemon(bool *started, char *err, size_t err_len)
 	cli_home_path("run/start.lock", path, sizeof(path));
 	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (lock == -1 || flock(lock, LOCK_EX) != 0) {
-		snprintf(err, err_len, "%s: %s", path, strerror(errno));
+		(void)trouble(err, err_len, path, errno);
 		goto out;
 	}
 	if (start_running()) {		/* somebody was faster */

@@ -405,7 +405,8 @@ conf_load(const char *path, struct conf *out, char *err, size_t err_len)
 		return -1;
 	}
 	if ((result = conf_parse(bytes, len, out, why, sizeof(why))) != 0)
-		snprintf(err, err_len, "%s: %s", path, why);
+		snprintf(err, err_len, "%s: %s; see countersign-config(5)", path,
+		    why);
 	free(bytes);
 	return result;
 }

@@ -1,4 +1,5 @@
 #include "daemon/daemon.h"
+#include "trouble.h"
 #include "anchor/anchorer.h"
 #include "api/api.h"
 #include "ask.h"
@@ -102,8 +103,7 @@ take_signals(struct daemon *daemon, char *err, size_t err_len)
 	    (daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) != -1 &&
 	    (daemon->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) != -1)
 		return 0;
-	snprintf(err, err_len, "signals: %s", strerror(errno));
-	return -1;
+	return trouble(err, err_len, "signals", errno);
 }
 
 static int
@@ -111,9 +111,16 @@ pack_digest(struct daemon *daemon, const char *path, char *err, size_t err_len)
 {
 	struct policy_pack *pack;
 
-	if (home_check_owned(path, err, err_len) != 0 ||
-	    (pack = policy_pack_load(path, err, err_len)) == NULL)
+	char why[GATE_WHY_MAX] = "";
+
+	if (home_check_owned(path, err, err_len) != 0)
 		return -1;
+	if ((pack = policy_pack_load(path, why, sizeof(why))) == NULL) {
+		snprintf(err, err_len, "policy pack %s: %s; mend it "
+		    "(`countersign policy check` looks at it), or put back what "
+		    "was there", path, why);
+		return -1;
+	}
 	snprintf(daemon->policy, sizeof(daemon->policy), "%s",
 	    policy_pack_digest(pack));
 	policy_pack_unref(pack);
@@ -132,11 +139,26 @@ check_packs(char *err, size_t err_len)
 	    home_check_owned(packs, err, err_len);
 }
 
+/* The recorder says it in words alone: the system's errors are told by theirs. */
+static const char *
+ledger_remedy(const char *why)
+{
+	static const int errors[] = { EMFILE, ENFILE, ENOSPC, EDQUOT, EROFS,
+	    EACCES, EPERM, EAGAIN, ENOMEM };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (strstr(why, strerrordesc_np(errors[i])) != NULL)
+			return trouble_remedy(errors[i]);
+	return strstr(why, "is being written by") != NULL ?
+	    "; it is free when that has ended" : "; restore it from a copy, or "
+	    "begin another: countersign ledger restart-origin";
+}
+
 static int
 start_recorder(struct daemon *daemon, char *err, size_t err_len)
 {
 	const struct conf *conf = daemon->conf;
-	char dir[PATH_MAX];
+	char dir[PATH_MAX], why[512] = "";
 	struct ledger_options options = {
 		.dir = dir, .stream = "broker", .policy = daemon->policy,
 		.sync = conf->ledger_sync ? LEDGER_SYNC_DATA : LEDGER_SYNC_NONE,
@@ -160,11 +182,14 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 	if (options.place == LEDGER_IN_PROCESS)
 		options.keeper = keeper_ledger(daemon->keeper);
 	options.seed = keys_seed(daemon->keys);
-	daemon->ledger = ledger_open(&options, err, err_len);
+	daemon->ledger = ledger_open(&options, why, sizeof(why));
 	keys_forget_ledger(daemon->keys);
 	keeper_forget(daemon->keeper);
-	if (daemon->ledger == NULL)
+	if (daemon->ledger == NULL) {
+		snprintf(err, err_len, "ledger %s: %s%s", dir, why,
+		    ledger_remedy(why));
 		return -1;
+	}
 	daemon->port = ledger_port(daemon->ledger,
 	    conf->workers + API_LEDGER_PORTS);
 	return 0;
@@ -196,16 +221,11 @@ write_bundle(char *err, size_t err_len)
 	if (ca_write_bundle(ca, bundle) == 0)
 		return 0;
 	why = errno;
-	snprintf(err, err_len, "%s: %s", access(ca, R_OK) != 0 ? ca : bundle,
-	    strerror(why));
+	if (access(ca, R_OK) == 0)
+		return trouble(err, err_len, bundle, why);
+	snprintf(err, err_len, "local CA: %s: %s; restore it from a copy, or make "
+	    "another: countersign ca renew", ca, strerror(errno));
 	return -1;
-}
-
-static const char *
-remedy(enum vault_status status)
-{
-	return status == VAULT_DAMAGED || status == VAULT_MISSING ?
-	    "; restore it from a copy" : "";
 }
 
 static int
@@ -218,13 +238,15 @@ open_vault(struct daemon *daemon, char *err, size_t err_len)
 		return -1;
 	if (vault_choose(daemon->conf, path, keys_vault(daemon->keys),
 	    &daemon->vault, &why) != VAULT_OK) {
-		snprintf(err, err_len, "vault: %s%s", why.text, remedy(why.status));
+		snprintf(err, err_len, "vault: %s%s", why.text,
+		    vault_remedy(why.status));
 		return -1;
 	}
 	if (path_of("ca", path, err, err_len) != 0)
 		return -1;
 	if (ca_open(path, keys_ca(daemon->keys), &daemon->ca, &why) != VAULT_OK) {
-		snprintf(err, err_len, "local CA: %s%s", why.text, remedy(why.status));
+		snprintf(err, err_len, "local CA: %s; restore it from a copy, or "
+		    "make another: countersign ca renew", why.text);
 		return -1;
 	}
 	return 0;

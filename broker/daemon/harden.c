@@ -45,6 +45,7 @@ harden_process(char *err, size_t err_len)
 
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* the write fails then, and says so */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
 	    setrlimit(RLIMIT_CORE, &none) != 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {

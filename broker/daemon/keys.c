@@ -33,7 +33,8 @@ open_master(const struct ask_passphrase *from, char *err, size_t err_len)
 		return NULL;
 	bytes = secret_bytes(passphrase);
 	if (master_open(path, bytes.p, bytes.n, &master, &why) != VAULT_OK)
-		snprintf(err, err_len, "%s", why.text);
+		snprintf(err, err_len, "%s%s", why.text,
+		    vault_remedy(why.status));
 	secret_unref(passphrase);
 	return master;
 }
@@ -98,7 +99,9 @@ keys_unseal_seed(struct keys *keys, char *err, size_t err_len)
 	}
 	if (sealed_read(path, keys->ledger, KEYS_SEED_LABEL, &seed,
 	    &why) != VAULT_OK) {
-		snprintf(err, err_len, "ledger key: %s", why.text);
+		snprintf(err, err_len, "ledger key: %s; restore it from a copy, or "
+		    "begin another ledger: countersign ledger restart-origin",
+		    why.text);
 		return -1;
 	}
 	bytes = secret_bytes(seed);

@@ -1,4 +1,5 @@
 #include "daemon/notify.h"
+#include "trouble.h"
 #include "ledger/record/json_out.h"
 
 #include <errno.h>
@@ -89,10 +90,8 @@ notify_daemon_file(const char *path, const struct notify_daemon *daemon,
 	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
 	    0600);
 	if (fd == -1 || write(fd, text, (size_t)len) != len ||
-	    close(fd) != 0 || rename(temp, path) != 0) {
-		snprintf(err, err_len, "%s: %s", path, strerror(errno));
-		return -1;
-	}
+	    close(fd) != 0 || rename(temp, path) != 0)
+		return trouble(err, err_len, path, errno);
 	return 0;
 }
 
@@ -102,7 +101,9 @@ held_by(const char *daemon_json, char *err, size_t err_len)
 	json_t *json = json_load_file(daemon_json, JSON_REJECT_DUPLICATES, NULL);
 	const char *started = json_string_value(json_object_get(json, "started"));
 
-	snprintf(err, err_len, "another daemon runs on this home");
+	/* The broker may be gone, and its recorder stuck. */
+	snprintf(err, err_len, "another daemon runs on this home, or its recorder "
+	    "has not ended: `fuser HOME/run/daemon.lock` names it");
 	if (started != NULL)
 		snprintf(err, err_len, "another daemon runs on this home: "
 		    "pid %lld, since %.32s; `countersign stop` ends it",
@@ -118,16 +119,14 @@ notify_lock(const char *path, const char *daemon_json, char *err,
 	int fd;
 
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd == -1) {
-		snprintf(err, err_len, "%s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (fd == -1)
+		return trouble(err, err_len, path, errno);
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
 	if (errno == EWOULDBLOCK)
 		held_by(daemon_json, err, err_len);
 	else
-		snprintf(err, err_len, "%s: %s", path, strerror(errno));
+		(void)trouble(err, err_len, path, errno);
 	close(fd);
 	return -1;
 }

@@ -1,4 +1,5 @@
 #include "plane/conn.h"
+#include "trouble.h"
 #include "plane/decider.h"
 
 #include <arpa/inet.h>
@@ -99,9 +100,12 @@ listen_on(struct plane *plane, char *err, size_t err_len)
 	    bind(plane->listener, &address->sa, sizeof(address->in)) != 0 ||
 	    listen(plane->listener, BACKLOG) != 0 ||
 	    getsockname(plane->listener, &address->sa, &len) != 0) {
-		snprintf(err, err_len, "listen: cannot listen on port %u: %s",
-		    ntohs(plane->conf->listen.sin_port), strerror(errno));
-		return -1;
+		int why = errno;
+		char what[64];
+
+		snprintf(what, sizeof(what), "\"listen\", port %u",
+		    ntohs(plane->conf->listen.sin_port));
+		return trouble(err, err_len, what, why);
 	}
 	return 0;
 }
@@ -129,9 +133,8 @@ prepare(struct plane *plane, unsigned first_port, char *err, size_t err_len)
 		if (worker_init(worker, plane, plane->n_workers,
 		    first_port + plane->n_workers) != 0) {
 			plane->n_workers++;	/* to be freed */
-			snprintf(err, err_len, "cannot prepare a worker: %s",
-			    strerror(errno));
-			return -1;
+			return trouble(err, err_len,
+			    "cannot prepare a worker", errno);
 		}
 		plane->n_workers++;
 	}

@@ -179,8 +179,8 @@ load_cert(struct ca *ca, const char *path, struct vault_error *err)
 		    "certificate of ca.key beside it", path);
 	ca->not_after_s = ca_cert_not_after(ca->cert);
 	if (ca->not_after_s <= ca->now_s())
-		return vault_fail(err, VAULT_INVALID, "%s has expired: remove "
-		    "the directory and make a new CA", path);
+		return vault_fail(err, VAULT_INVALID, "%s has expired",
+		    path);
 	return VAULT_OK;
 }
 

@@ -181,7 +181,7 @@ parse(const json_t *root, const char *path, struct envelope *out,
 		return vault_fail(err, VAULT_DAMAGED, "%s: no version", path);
 	if (version != 1)
 		return vault_fail(err, VAULT_INVALID, "%s: format %u, this "
-		    "program knows 1", path, version);
+		    "program knows 1: take a newer one", path, version);
 	if (kdf == NULL || strcmp(kdf, "argon2id13") != 0 ||
 	    json_object_size(root) != 8 ||
 	    !read_number(root, "passes", master_cost_least.passes, PASSES_MAX,
@@ -197,7 +197,7 @@ parse(const json_t *root, const char *path, struct envelope *out,
 	checksum(out, sum);
 	if (memcmp(sum, want, SUM_LEN) != 0)
 		return vault_fail(err, VAULT_DAMAGED, "%s: altered since it was "
-		    "written: restore it from a copy", path);
+		    "written", path);
 	return VAULT_OK;
 }
 
@@ -311,7 +311,8 @@ master_open(const char *path, const void *passphrase, size_t len,
 	    NULL, envelope.sealed, SEALED_LEN, ad, sizeof(ad), envelope.nonce,
 	    key) != 0)
 		status = vault_fail(err, VAULT_WRONG_KEY, "the passphrase does "
-		    "not open %s", path);
+		    "not open %s: only the one that it was made with does",
+		    path);
 	secret_memory_free(key);
 	if (status == VAULT_OK)
 		*out = master;

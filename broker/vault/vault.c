@@ -91,6 +91,13 @@ vault_fail_file(struct vault_error *err, const char *path, int error)
 	return vault_fail(err, status, "%s: %s", path, private_file_why(error));
 }
 
+const char *
+vault_remedy(enum vault_status status)
+{
+	return status == VAULT_DAMAGED || status == VAULT_MISSING ?
+	    "; restore it from a copy" : "";
+}
+
 static bool
 name_char(char c, bool first)
 {

@@ -44,6 +44,9 @@ enum vault_status vault_fail(struct vault_error *err, enum vault_status status,
 enum vault_status vault_fail_file(struct vault_error *err, const char *path,
     int error);
 
+/* What is to be done about it: "; restore it from a copy" and the like, or "". */
+const char *vault_remedy(enum vault_status status);
+
 /* What a revocation came to: how many versions there were of those meant, and how
  * many of them it revoked. */
 enum vault_status vault_revoked(struct vault_error *err, const char *name,

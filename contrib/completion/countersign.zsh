@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -25,6 +25,7 @@ case "$at" in
 		'scan:Look for secrets in files, encoded ones too'
 		'coverage:What is seen, held against what others saw'
 		'ledger:Show the last records, and more'
+		'ca:The local authority that runs trust'
 		'witness:Be a witness to other people'\''s ledgers'
 		'start:Start the daemon if none runs'
 		'status:Is the daemon there, and well?'
@@ -341,6 +342,13 @@ case "$at" in
 		) ;;
 	' ledger restart-origin') offer=(
 		'--origin:name of the new signing key; default\: the old one'\''s with another random end'
+		'--help:show this and exit'
+		) ;;
+	' ca') offer=(
+		'renew:Make another local authority'
+		'--help:show help'
+		) ;;
+	' ca renew') offer=(
 		'--help:show this and exit'
 		) ;;
 	' witness') offer=(
