@@ -352,13 +352,15 @@ options_copy(struct api *api, const struct api_options *from)
 
 	*to = *from;
 	to->proxy_host = strdup(from->proxy_host);
+	to->api_host = strdup(from->api_host);
 	to->agent_socket = strdup(from->agent_socket);
 	to->ca_cert = strdup(from->ca_cert);
 	to->ca_bundle = strdup(from->ca_bundle);
 	to->checkpoint_path = strdup(from->checkpoint_path);
 	to->ledger_dir = from->ledger_dir != NULL ? strdup(from->ledger_dir) :
 	    NULL;
-	return to->proxy_host != NULL && to->agent_socket != NULL &&
+	return to->proxy_host != NULL && to->api_host != NULL &&
+	    to->agent_socket != NULL &&
 	    to->ca_cert != NULL && to->ca_bundle != NULL &&
 	    to->checkpoint_path != NULL && (to->ledger_dir != NULL) ==
 	    (from->ledger_dir != NULL) ? 0 : -1;
@@ -460,6 +462,7 @@ api_stop(struct api *api)
 	for (size_t i = 0; i < API_LEDGER_PORTS; i++)
 		gate_thread_free(api->lanes[i].thread);
 	free((char *)(uintptr_t)api->options.proxy_host);
+	free((char *)(uintptr_t)api->options.api_host);
 	free((char *)(uintptr_t)api->options.agent_socket);
 	free((char *)(uintptr_t)api->options.ca_cert);
 	free((char *)(uintptr_t)api->options.ca_bundle);

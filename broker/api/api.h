@@ -33,7 +33,7 @@ struct api_options {
 	int operator_fd, agent_fd, tcp_fd;
 
 	/* Told to clients. */
-	const char *proxy_host;
+	const char *proxy_host, *api_host;	/* IPv4 */
 	uint16_t proxy_port, api_port;
 	const char *agent_socket, *ca_cert, *ca_bundle;	/* paths */
 	const struct anchorer *anchorer;	/* for /healthz and /metrics; NULL: none */

@@ -212,7 +212,8 @@ opened(struct api_call *call, struct run *run, const char *token)
 
 	run_info(run, &info);
 	gate_run_placeholders(run, rules, placeholder_add, placeholders);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u", options->api_port);
+	snprintf(url, sizeof(url), "http://%s:%u", options->api_host,
+	    options->api_port);
 	json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:{s:s, s:s}, s:{s:s, s:s}, s:o, s:o}",
 	    "id", info.id, "token", token, "opened", api_time(info.opened_s),
 	    "policy", rules_digest(rules), "proxy", proxy(options), "api",

@@ -126,9 +126,11 @@ print_status(const json_t *daemon, const struct client_reply *health,
 	    json_integer_value(json_object_get(daemon, "pid")),
 	    cli_clean(client_str(daemon, "version")),
 	    cli_clean(client_str(daemon, "started")));
-	printf("proxy     127.0.0.1:%" JSON_INTEGER_FORMAT "\n"
-	    "api       127.0.0.1:%" JSON_INTEGER_FORMAT "\n",
+	printf("proxy     %s:%" JSON_INTEGER_FORMAT "\n"
+	    "api       %s:%" JSON_INTEGER_FORMAT "\n",
+	    cli_clean(client_str(daemon, "proxy_host")),
 	    json_integer_value(json_object_get(daemon, "proxy_port")),
+	    cli_clean(client_str(daemon, "api_host")),
 	    json_integer_value(json_object_get(daemon, "api_port")));
 	print_ledger(health);
 	if (strcmp(client_str(health->json, "status"), "degraded") == 0)

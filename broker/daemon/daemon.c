@@ -375,14 +375,18 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	struct api_options options = { .gate = daemon->gate,
 	    .ledger = daemon->ledger, .first_port = daemon->conf->workers,
 	    .plane = daemon->plane, .operator_fd = -1, .agent_fd = -1,
-	    .tcp_fd = -1, .proxy_host = "127.0.0.1",
-	    .proxy_port = plane_port(daemon->plane), .agent_socket = agent_path,
+	    .tcp_fd = -1, .proxy_host = ports->proxy_host,
+	    .api_host = ports->api_host, .proxy_port = plane_port(daemon->plane), .agent_socket = agent_path,
 	    .ca_cert = cert, .ca_bundle = bundle,
 	    .checkpoint_path = checkpoint, .ledger_dir = ledger,
 	    .anchorer = daemon->anchorer, .hosts = &daemon->conf->hosts,
 	    .shutdown = on_shutdown,
 	    .arg = daemon };
 
+	inet_ntop(AF_INET, &daemon->conf->listen.sin_addr, ports->proxy_host,
+	    sizeof(ports->proxy_host));
+	inet_ntop(AF_INET, &daemon->conf->api.sin_addr, ports->api_host,
+	    sizeof(ports->api_host));
 	if (path_of("run/operator.sock", operator_path, err, err_len) != 0 ||
 	    path_of("run/agent.sock", agent_path, err, err_len) != 0 ||
 	    path_of("ca/ca.pem", cert, err, err_len) != 0 ||
@@ -430,7 +434,7 @@ start_discover(struct daemon *daemon, char *err, size_t err_len)
 int
 daemon_start(struct daemon *daemon, char *err, size_t err_len)
 {
-	struct notify_daemon ports = { 0, 0 };
+	struct notify_daemon ports = { .proxy_port = 0 };
 	char json[PATH_MAX];
 
 	if (path_of("run/daemon.json", json, err, err_len) != 0)
@@ -441,9 +445,10 @@ daemon_start(struct daemon *daemon, char *err, size_t err_len)
 	    notify_daemon_file(json, &ports, err, err_len) != 0)
 		return -1;
 	snprintf(daemon->json_path, sizeof(daemon->json_path), "%s", json);
-	log_event(LOG_INFO, "started", "version %s, pid %ld, proxy on port %u, "
-	    "api on port %u, policy %s", COUNTERSIGN_VERSION, (long)getpid(),
-	    ports.proxy_port, ports.api_port, daemon->policy);
+	log_event(LOG_INFO, "started", "version %s, pid %ld, proxy at %s:%u, "
+	    "api at %s:%u, policy %s", COUNTERSIGN_VERSION, (long)getpid(),
+	    ports.proxy_host, ports.proxy_port, ports.api_host, ports.api_port,
+	    daemon->policy);
 	if (daemon->opa != NULL)
 		log_event(LOG_INFO, "engine", "OPA at %s decides, within %u ms",
 		    daemon->conf->policy.opa,

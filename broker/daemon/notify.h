@@ -7,6 +7,7 @@
 #define BROKER_DAEMON_NOTIFY_H
 
 #include <stddef.h>
+#include <netinet/in.h>
 #include <stdint.h>
 
 /* "READY=1", "STOPPING=1", ... to $NOTIFY_SOCKET; nothing where it is unset. */
@@ -16,6 +17,7 @@ void notify_manager(const char *state);
 void notify_starter(int *fd, const char *line);
 
 struct notify_daemon {
+	char proxy_host[INET_ADDRSTRLEN], api_host[INET_ADDRSTRLEN];
 	uint16_t proxy_port, api_port;
 };
 /* Write HOME/run/daemon.json (0600) by rename. 0, or -1 with a message. */

@@ -43,7 +43,7 @@ begin(void)
 	vault_put(options.vault, "one", REAL, strlen(REAL), false, &version,
 	    &error);
 	api.options.gate = gate_new(&options, err, sizeof(err));
-	api.options.proxy_host = api.options.agent_socket =
+	api.options.proxy_host = api.options.api_host = api.options.agent_socket =
 	    api.options.ca_cert = api.options.ca_bundle =
 	    api.options.checkpoint_path = "/nonexistent";
 	if (api.options.gate == NULL)

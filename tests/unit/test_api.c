@@ -46,7 +46,8 @@ set_up(void **state)
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct gate_options options = { .pack_path = "unused" };
 	static const struct conf_hosts names = { { "broker.internal" }, 1 };
-	struct api_options serve = { .hosts = &names, .proxy_host = "127.0.0.1",
+	struct api_options serve = { .hosts = &names, .proxy_host = "127.0.0.5",
+	    .api_host = "127.0.0.6",
 	    .proxy_port = 1234, .shutdown = count_shutdown,
 	    .ca_cert = "ca.pem", .ca_bundle = "bundle.pem" };
 	struct vault_error error;
@@ -234,7 +235,8 @@ test_run(void **state)
 	assert_int_equal(strlen(run.id), 26);
 	assert_int_equal(strlen(run.token), 48);
 	assert_string_equal(json_string_value(json_object_get(json_object_get(doc,
-	    "proxy"), "host")), "127.0.0.1");
+	    "proxy"), "host")), "127.0.0.5");
+	assert_non_null(strstr(reply, "\"url\":\"http://127.0.0.6:"));
 	assert_int_equal(json_array_size(json_object_get(json_object_get(doc,
 	    "scrub"), "tags")), 1);
 	assert_null(strstr(reply, REAL));
