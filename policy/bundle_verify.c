@@ -27,14 +27,14 @@ no(struct check *c, const char *where, const char *what)
 }
 
 static const struct value *
-json(struct check *c, const char *p, size_t n)
+json(struct check *c, const char *where, const char *p, size_t n)
 {
 	char why[100];
 	const struct value *v = value_from_json(c->arena, p, n,
 	    &value_json_strict, why, sizeof(why));
 
 	if (v == NULL)
-		no(c, SIGNATURES, why);
+		no(c, where, why);
 	return v;
 }
 
@@ -110,12 +110,13 @@ verified_payload(struct check *c, const struct value *token)
 		return NULL;
 	}
 	if ((header = decoded(c, p, (size_t)(a - p))) == NULL ||
-	    (header = json(c, header->str.p, header->str.n)) == NULL ||
+	    (header = json(c, SIGNATURES, header->str.p,
+	    header->str.n)) == NULL ||
 	    (payload = decoded(c, a + 1, (size_t)(b - a - 1))) == NULL ||
 	    (signature = decoded(c, b + 1, (size_t)(end - b - 1))) == NULL ||
 	    !signature_good(c, header, p, (size_t)(b - p), signature))
 		return NULL;
-	return json(c, payload->str.p, payload->str.n);
+	return json(c, SIGNATURES, payload->str.p, payload->str.n);
 }
 
 static bool
@@ -151,8 +152,8 @@ file_digest(struct check *c, const struct pack_file *file, char hex[65])
 	size_t n = file->len, i;
 
 	if (is_structured(file->path)) {
-		if ((v = json(c, file->bytes, file->len)) == NULL)
-			return no(c, file->path, "not JSON");
+		if ((v = json(c, file->path, file->bytes, file->len)) == NULL)
+			return false;
 		value_to_json(&out, v, 0);
 		p = out.p;
 		n = out.n;
@@ -231,7 +232,7 @@ verify(struct check *c)
 	if (file == NULL)
 		return no(c, SIGNATURES, "missing, but a signature is "
 		    "required");
-	if ((root = json(c, file->bytes, file->len)) == NULL)
+	if ((root = json(c, SIGNATURES, file->bytes, file->len)) == NULL)
 		return false;
 	list = value_member(root, "signatures");
 	if (list == NULL || list->kind != VALUE_ARRAY || list->col.n != 1 ||

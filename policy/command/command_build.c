@@ -29,6 +29,8 @@ exec_opa(const char *dir, const char *out, const char *const *entries,
 	argv[k++] = out;
 	argv[k++] = "--ignore";
 	argv[k++] = "plan.json";
+	argv[k++] = "--ignore";
+	argv[k++] = ".signatures.json";
 	if (!with_tests) {
 		argv[k++] = "--ignore";
 		argv[k++] = "*_test.rego";
@@ -37,10 +39,14 @@ exec_opa(const char *dir, const char *out, const char *const *entries,
 		argv[k++] = "-e";
 		argv[k++] = entries[i];
 	}
-	argv[k++] = ".";
-	argv[k] = NULL;
 	if (chdir(dir) != 0)
 		_exit(126);
+	/* As a bundle, where it is one: else opa warns that it leaves out the
+	 * manifest, and takes every JSON file for data. */
+	if (access(".manifest", F_OK) == 0)
+		argv[k++] = "-b";
+	argv[k++] = ".";
+	argv[k] = NULL;
 	execvp("opa", (char *const *)(uintptr_t)argv);
 	snprintf(fallback, sizeof(fallback), "%s/go/bin/opa",
 	    home != NULL ? home : "");

@@ -23,9 +23,15 @@ static const struct value *read_value(struct reader *);
 static const struct value *
 bad(struct reader *r, const char *what)
 {
+	size_t line = 1, column = 1;
+
+	for (const char *p = r->text; p < r->p; p++) {
+		column = *p == '\n' ? 1 : column + 1;
+		line += *p == '\n';
+	}
 	if (r->err_len > 0)
-		snprintf(r->err, r->err_len, "byte %zu: %s",
-		    (size_t)(r->p - r->text), what);
+		snprintf(r->err, r->err_len, "line %zu, column %zu: %s", line,
+		    column, what);
 	return NULL;
 }
 

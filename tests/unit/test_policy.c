@@ -232,12 +232,12 @@ static void
 bad_packs(void **state)
 {
 	write_file("data.json", "{\"a\": 1, \"a\": 2}");
-	refused("data.json: byte 15");
+	refused("data.json: line 1, column 16");
 	write_file("data.json", "[]");
 	refused("not a JSON object");
 	write_file("data.json", "{}");
 	write_file("plan.json", "{");
-	refused("plan.json: byte 1");
+	refused("plan.json: line 1, column 2");
 	write_file("plan.json", "{\"static\": {\"builtin_funcs\": "
 	    "[{\"name\": \"http.send\"}]}}");
 	refused("builtin http.send: a decision must not");

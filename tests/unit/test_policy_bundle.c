@@ -213,6 +213,10 @@ signature_covers_all(void **state)
 	assert_non_null(strstr(err, "does not verify"));
 	assert_int_equal(verify("{\"b\":2}", REGO, NULL, KEY, err), -1);
 	assert_non_null(strstr(err, "data.json: differs"));
+	/* what is no JSON is told with its place, before its digest */
+	assert_int_equal(verify("{\n \"b\": 1,\n x}", REGO, NULL, KEY, err), -1);
+	assert_string_equal(err, "data.json: line 3, column 2: a name in quotes "
+	    "expected");
 	assert_int_equal(verify(DATA, "package b\n", NULL, KEY, err), -1);
 	assert_non_null(strstr(err, "a.rego: differs"));
 	assert_int_equal(verify(DATA, NULL, NULL, KEY, err), -1);
