@@ -192,7 +192,8 @@ json_time(struct json_out *o, const char *name, int64_t time_us)
 static void
 json_scope(struct json_out *o, const char *name, const struct scope *scope)
 {
-	char *text = scope->array != NULL ? json_dumps(scope->array, JSON_COMPACT) : NULL;
+	char *text = scope->array != NULL ? json_dumps(scope->array,
+	    JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
 	if (text != NULL)
 		json_out_raw(o, name, text, strlen(text));

@@ -158,7 +158,8 @@ presealed_json(const struct report *report, struct json_out *o)
 		json_out_int(o, "found", p.found);
 		json_out_int(o, "secrets", p.secrets);
 		json_out_int(o, "weak", p.weak);
-		weak = json_dumps(json_object_get(p.body, "weak_secrets"), JSON_COMPACT);
+		weak = json_dumps(json_object_get(p.body, "weak_secrets"),
+		    JSON_COMPACT | JSON_ENSURE_ASCII);
 		if (weak != NULL)
 			json_out_raw(o, "weak_secrets", weak, strlen(weak));
 		free(weak);

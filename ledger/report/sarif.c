@@ -1,6 +1,7 @@
 /*
  * SARIF 2.1.0 (OASIS), one run: each finding of the verification and of the
- * scan is a result, with the rule's words of FORMAT.md.  Never a value.
+ * scan is a result, with the rule's words of FORMAT.md; so is each statement that
+ * is not established where nothing else says why not all is well.  Never a value.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #define ROOM (4 * 1024 * 1024)
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
-#define RULES_MAX (2 * VERIFY_FINDINGS_MAX + SCAN_FINDINGS_MAX)
+#define RULES_MAX (2 * VERIFY_FINDINGS_MAX + SCAN_FINDINGS_MAX + REPORT_STATEMENTS)
 
 static const struct { const char *code, *text; } words[] = {
 	{ "altered", "A record is not the one that was signed." },
@@ -34,6 +35,11 @@ static const struct { const char *code, *text; } words[] = {
 	{ "observer", "An observation is signed in the name of a pinned observer, and not by his key." },
 	{ "archive", "The bundle's file is damaged or not in the form of one." },
 	{ "secret", "A secret, or what looks like one, stands in the evidence." },
+	{ "integrity", "That the records are those that were signed is not established." },
+	{ "completeness", "That no record is missing is not established." },
+	{ "anchoring", "Those whom the policy names do not vouch for all of this history." },
+	{ "coverage", "That all that happened was recorded is not established." },
+	{ "secrets", "That no secret stands in the evidence is not established." },
 };
 
 struct sarif {
@@ -66,15 +72,31 @@ rule_index(struct sarif *s, const char *code)
 	return s->rules++;
 }
 
+/* Bad, though no finding says so: then the statements that are not established are
+ * results, since no results would be read as none to be had. */
+static bool
+is_silent(const struct report *report)
+{
+	const struct scan_result *scan = report->scan;
+
+	return report_verdict(report) != VERIFY_COMPLETE && report->verify->findings == 0 &&
+	    (scan == NULL || scan->finding_count == 0);
+}
+
 static void
 collect_rules(struct sarif *s)
 {
+	struct verify_statement whole[REPORT_STATEMENTS];
 	unsigned i;
 
 	for (i = 0; i < s->report->verify->findings; i++)
 		rule_index(s, s->report->verify->finding[i].code);
 	if (s->report->scan != NULL && s->report->scan->findings > 0)
 		rule_index(s, "secret");
+	report_whole(s->report, whole);
+	for (i = 0; is_silent(s->report) && i < REPORT_STATEMENTS; i++)
+		if (whole[i].verdict != VERIFY_COMPLETE)
+			rule_index(s, report_statement_name(i));
 }
 
 static void
@@ -174,6 +196,25 @@ put_secret(struct sarif *s, const struct scan_finding *f)
 	json_out_object_end(o);
 }
 
+static void
+put_statements(struct sarif *s)
+{
+	struct verify_statement whole[REPORT_STATEMENTS];
+	unsigned i;
+
+	report_whole(s->report, whole);
+	for (i = 0; i < REPORT_STATEMENTS; i++) {
+		if (whole[i].verdict == VERIFY_COMPLETE)
+			continue;
+		begin_result(s, report_statement_name(i), whole[i].verdict == VERIFY_GAP ?
+		    "error" : "warning", whole[i].text);
+		json_out_object(&s->out, "properties");
+		json_out_str(&s->out, "verdict", verify_verdict_word(whole[i].verdict));
+		json_out_object_end(&s->out);
+		json_out_object_end(&s->out);
+	}
+}
+
 /* Files of a bundle for which its manifest alone speaks. */
 static void
 put_unvouched(struct sarif *s)
@@ -235,6 +276,8 @@ put_run(struct sarif *s)
 		put_finding(s, &r->finding[i]);
 	for (i = 0; scan != NULL && i < scan->findings; i++)
 		put_secret(s, &scan->finding[i]);
+	if (is_silent(s->report))
+		put_statements(s);
 	json_out_array_end(o);
 	put_properties(s);
 	json_out_object_end(o);
