@@ -222,6 +222,22 @@ take_first(struct chain *chain, const struct here *here, struct chain_stream *s)
 		note(chain, CHAIN_START, here, s, 0);
 }
 
+/* A ledger's first record names the one that it follows by its last checkpoint;
+ * whose word that is, and whether it is so, is for whoever has that ledger. */
+static void
+take_before(struct chain *chain, const struct record_line *record)
+{
+	json_t *object = body(record);
+	const char *text = json_string_value(json_object_get(object, "continues"));
+	const char *why;
+	struct note note;
+
+	if (text == NULL || note_parse(&note, text, strlen(text), &why) != 0 ||
+	    checkpoint_parse(&chain->before, note.text, note.text_len) != 0)
+		memset(&chain->before, 0, sizeof(chain->before));
+	json_decref(object);
+}
+
 static void
 take_state(struct chain *chain, const struct here *here, struct chain_stream *s)
 {
@@ -229,6 +245,8 @@ take_state(struct chain *chain, const struct here *here, struct chain_stream *s)
 	json_t *object;
 
 	if (is_type(r, "open")) {
+		if (here->index == 0)
+			take_before(chain, r);
 		s->session = r->seq;
 		s->session_known = true;
 		if (s->open && (s->records > 0 || s->recalled)) {

@@ -7,6 +7,7 @@
 #ifndef LEDGER_CHAIN_H
 #define LEDGER_CHAIN_H
 
+#include "ledger/tree/note.h"
 #include "ledger/verify/walk.h"
 
 #define CHAIN_STREAMS_MAX 4096
@@ -65,6 +66,7 @@ struct chain {
 	struct chain_stream *stream;
 	unsigned count, recent;
 	bool crowded;		/* some streams were not followed */
+	struct checkpoint before;	/* of the ledger that record 0 says this one follows */
 	int64_t latest_us;	/* the latest time that a record has */
 	uint64_t latest;	/* its index */
 	uint16_t *table;	/* hash table of streams, index + 1 */

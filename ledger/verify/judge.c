@@ -80,6 +80,10 @@ judge_integrity(struct pass *pass, bool changed)
 		state(s, VERIFY_GAP, "the records are not those that were signed");
 		if (latest->state == SEAL_MALFORMED)
 			state(s, VERIFY_GAP, "there is no readable checkpoint");
+	} else if (pass->options->key == NULL && pass->options->trust != NULL) {
+		state(s, VERIFY_NOT_ESTABLISHED, "the trust policy has no key of this "
+		    "ledger's origin: the records give the checkpoint's root, which "
+		    "anybody could have signed");
 	} else if (pass->options->key == NULL) {
 		state(s, VERIFY_NOT_ESTABLISHED, "no key is pinned (--key): the records "
 		    "give the checkpoint's root, which anybody could have signed");
@@ -186,6 +190,11 @@ judge_completeness(struct pass *pass)
 	else
 		snprintf(s->text, sizeof(s->text), "every record from the first to the "
 		    "close of each of %u streams is here", r->streams);
+	if (pass->chain.before.size > 0)
+		snprintf(s->text + strlen(s->text), sizeof(s->text) - strlen(s->text),
+		    "; it follows another ledger, %.100s with %" PRIu64 " records, which is "
+		    "to be verified by itself", pass->chain.before.origin,
+		    pass->chain.before.size);
 }
 
 static void

@@ -50,7 +50,7 @@ seal_read(struct seal *seal, const char *text, size_t len,
 		memcpy(origin, at.origin, sizeof(at.origin));
 	seal->others = note.count;
 	seal->state = SEAL_UNPINNED;
-	seal->why = "no key is pinned";
+	seal->why = "no key of its origin is pinned";
 	if (epochs == NULL || epochs->count == 0)
 		return;
 	key = epochs_key(epochs, at.size);

@@ -270,7 +270,7 @@ refusals(void **state)
 	size_t len;
 
 	assert_int_equal(verify_run(&o, &r, c.err, sizeof(c.err)), -1);	/* no key */
-	assert_non_null(strstr(c.err, "no key is pinned"));
+	assert_non_null(strstr(c.err, "no key of its origin is pinned"));
 	other.pk[0] ^= 1;
 	o.key = &other;
 	assert_int_equal(verify_run(&o, &r, c.err, sizeof(c.err)), -1);
