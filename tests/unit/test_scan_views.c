@@ -125,6 +125,24 @@ is_found(const char *text, const char *chain)
 	assert_string_equal(seen.chain, chain);
 }
 
+/* Quoted-printable may end a line anywhere in a token, also near its beginning. */
+static void
+soft_ends(void **state)
+{
+	static const char *const ends[] = { "=\r\n", "=\n" };
+	char text[256];
+
+	(void)state;
+	for (unsigned e = 0; e < 2; e++) {
+		for (size_t at = 1; at < strlen(GHP); at++) {
+			snprintf(text, sizeof(text), "From: a\r\n\r\nkey =3D %.*s%s%s and more\r\n",
+			    (int)at, GHP, ends[e], GHP + at);
+			is_found(text, "escaped");
+		}
+	}
+	is_found("x=\n" GHP "\n", "raw");	/* a value in the next line */
+}
+
 static void
 turn(char *text)
 {
@@ -255,6 +273,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matrix),
+		cmocka_unit_test(soft_ends),
 		cmocka_unit_test(turned_base64),
 		cmocka_unit_test(lower_base32),
 		cmocka_unit_test(dumps),

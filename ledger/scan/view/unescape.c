@@ -55,6 +55,22 @@ before(const struct work *w, size_t *len)
 	return *len == 0 ? NULL : w->view->text + w->view->len;
 }
 
+/* A soft line end of quoted-printable, and no bytes that are open already: the
+ * word goes on in the next line, as behind a line end of its own. */
+static struct scan_step
+soft_end(const struct work *w)
+{
+	struct scan_step step = SCAN_NO_STEP;
+	const uint8_t *out;
+	size_t out_len;
+
+	out = before(w, &out_len);
+	step.used = scan_join_word(w->part->text + w->at + 1, w->part->len - w->at - 1, out,
+	    out_len, w->part->least);
+	step.used += step.used > 0;
+	return step;
+}
+
 static struct scan_step
 step_at(const struct work *w)
 {
@@ -64,6 +80,9 @@ step_at(const struct work *w)
 
 	switch (kind[*p]) {
 	case ESCAPE:
+		if (*p == '=' && !w->open && len > 1 && (p[1] == '\r' || p[1] == '\n') &&
+		    (step = soft_end(w)).used > 0)
+			return step;
 		step = scan_escape(p, len);
 		/* "size=42" is no quoted-printable */
 		return step.used > 0 && *p == '=' && !w->open && !within_word(p,
