@@ -13,7 +13,7 @@ SAN      ?=
 FUZZ     ?=
 BUILD    ?= $(if $(FUZZ),build-fuzz,$(if $(SAN),build-san,build))
 # One name for one object: a dependency file that says /here/build/x.o is none of build/x.o.
-override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
+override BUILD := $(subst $(CURDIR)/,,$(BUILD))
 PREFIX   ?= /usr/local
 WERROR   ?= $(if $(CI),1,)
 AR       ?= ar
@@ -44,7 +44,7 @@ endif
 LINKFLAGS = $(filter-out -Werror,$(CFLAGS)) $(if $(LTO),-w)
 
 CPPFLAGS += -Ibroker -I. -D_GNU_SOURCE -DCOUNTERSIGN_VERSION='"$(VERSION)"'
-CFLAGS   += -std=c11 $(OPT) $(LTO) $(WARN) $(HARDEN) -fPIE -pthread -ffile-prefix-map=$(CURDIR)=. \
+CFLAGS   += -std=c11 $(OPT) $(LTO) $(WARN) $(HARDEN) -fPIE -pthread -ffile-prefix-map='$(CURDIR)'=. \
             $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDFLAGS  += -pie -Wl,--as-needed $(HARDEN_L) -pthread $(SANITIZE)
 LIBS      = $(shell pkg-config --libs $(PKGS) 2>/dev/null)

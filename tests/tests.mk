@@ -66,11 +66,12 @@ fuzz:
 	@POLICY_CALLS=60 POLICY_MODULES=2000 POLICY_SEED=$${POLICY_SEED:-$$(date +%s)} tests/run --timeout 3600 tests/scenario/policy_calls
 
 bench: all $(BENCH_BINS) $(TOOL_BINS)
-	@set -e; for b in $(BENCHES); do echo "== $$b"; BUILD=$(abspath $(BUILD)) $$b; done
+	@set -e; for b in $(BENCHES); do echo "== $$b"; BUILD="$$(realpath $(BUILD))" $$b; done
 
+# Two builds in their own folders, whatever of BUILD, SAN and FUZZ the caller has set.
 check:
 	@contrib/bootstrap --tests
-	@$(MAKE) --no-print-directory -s WERROR=1 test-bins
-	@$(MAKE) --no-print-directory -s WERROR=1 SAN=1 test-bins
-	@tests/run --build build --timeout 1200 $(BUILD_TESTS) $(UNIT_BINS) $(FUZZ_BINS) $(SCENARIOS) \
+	@$(MAKE) --no-print-directory -s WERROR=1 BUILD=build SAN= FUZZ= test-bins
+	@$(MAKE) --no-print-directory -s WERROR=1 BUILD=build-san SAN=1 FUZZ= test-bins
+	@tests/run --build build --timeout 1200 $(BUILD_TESTS) $(patsubst $(BUILD)/%,build/%,$(UNIT_BINS) $(FUZZ_BINS)) $(SCENARIOS) \
 	    $(patsubst $(BUILD)/%,build-san/%,$(UNIT_BINS) $(FUZZ_BINS))
