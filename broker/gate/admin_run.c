@@ -437,19 +437,37 @@ close_records(struct gate *gate, struct ledger_port *port, struct run *run,
 	return 0;
 }
 
-/* The first open run below this one, referenced. */
+/* The first open run below this one, referenced; or the first that is not yet
+ * settled. */
 static struct run *
-open_child(struct gate *gate, const struct run *parent)
+child_of(struct gate *gate, const struct run *parent, bool open)
 {
 	struct run *run;
 
 	pthread_rwlock_rdlock(&gate->lock);
 	for (run = gate->first_run; run != NULL; run = run->next)
-		if (run->parent == parent && run_open_p(run))
+		if (run->parent == parent && (open ? run_open_p(run) :
+		    !atomic_load(&run->settled)))
 			break;
 	run_ref(run);
 	pthread_rwlock_unlock(&gate->lock);
 	return run;
+}
+
+/* What somebody else closes meanwhile is to stand before the end of the run
+ * above it: the evidence is cut there.  It takes as long as its own drain may. */
+static void
+await_children(struct gate *gate, const struct run *parent)
+{
+	const struct timespec pause = { 0, 5000000 };
+	struct run *child;
+
+	for (int ms = 0; ms < 2 * DRAIN_MS; ms += 5) {
+		if ((child = child_of(gate, parent, false)) == NULL)
+			return;
+		run_unref(child);
+		nanosleep(&pause, NULL);
+	}
 }
 
 /* Depth is bounded by RUN_DEPTH_MAX. */
@@ -471,14 +489,16 @@ gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
 	}
 	if (above.reason == NULL)
 		above.reason = "parent closed";
-	while ((child = open_child(gate, run)) != NULL) {
+	while ((child = child_of(gate, run, true)) != NULL) {
 		gate_run_close(gate, port, child, &above, &ignored, why);
 		run_unref(child);
 	}
+	await_children(gate, run);
 	gate_cut(gate, &(struct gate_cut){ .run = run->id });
 	drain(run);
 	rules = gate_rules(gate);
 	rv = close_records(gate, port, run, closer, rules->digest, out, why);
+	atomic_store(&run->settled, true);
 	rules_unref(rules);
 	return rv;
 }

@@ -118,6 +118,7 @@ struct run {
 	_Atomic int64_t used_requests, used_bytes_out, used_cost;
 	_Atomic uint64_t allowed, refused, failed, redacted, in_flight;
 	atomic_bool open;
+	atomic_bool settled;		/* closed, and its last records are written or never will be */
 	struct ledger_receipt receipt;
 
 	struct allowance *allowances;	/* sorted by binding; fixed at opening */
