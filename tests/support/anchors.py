@@ -35,7 +35,7 @@ class Witness:
 
     def stop(self, sig=signal.SIGTERM):
         self.child.send_signal(sig)
-        self.child.wait(10)
+        self.child.wait(60)
         self.child.stdout.close()
 
     @property
@@ -133,7 +133,7 @@ def health(bench):
     return out
 
 
-def wait_state(bench, name, *states, behind=None, seconds=15):
+def wait_state(bench, name, *states, behind=None, seconds=60):
     """The party's entry in /healthz once it is in one of the states (and as far behind); else as it is at last."""
     until = time.monotonic() + seconds
     while True:

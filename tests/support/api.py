@@ -42,7 +42,7 @@ def start_daemon(bench, *extra):
     """Start countersignd in the foreground; wait until its daemon.json stands."""
     log = open(bench.path("daemon.log"), "ab")  # noqa: SIM115 - the child keeps it
     child = bench.spawn(os.path.join(BUILD, "countersignd"), "--foreground", *extra, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-    for _ in range(600):
+    for _ in range(6000):
         if os.path.exists(os.path.join(bench.home, "run", "daemon.json")):
             return child
         if child.poll() is not None:

@@ -23,7 +23,7 @@ class Server:
         self.path = os.path.join(tmp, "opa.sock")
         self.child = subprocess.Popen(["prlimit", MEMORY, opa, "run", "--server", "--addr", "unix://" + self.path, "--log-level=error", "--disable-telemetry"],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(400):
+        for _ in range(1200):
             try:
                 self.c = UnixConnection(self.path, timeout=120)
                 if self.ask("GET", "/health")[0] == 200:

@@ -236,7 +236,7 @@ make_temp_dir(char path[64])
 {
 	const char *base = getenv("TMPDIR");
 
-	snprintf(path, 64, "%.40s/cs-test-XXXXXX", base != NULL ? base : "/tmp");
+	snprintf(path, 64, "%s/cs-test-XXXXXX", base != NULL && strlen(base) <= 40 ? base : "/tmp");
 	must(mkdtemp(path) != NULL, path);
 }
 

@@ -138,7 +138,7 @@ def start_real(bench, opa, path, bundle):
     """opa run --server on a Unix socket, with a bundle's policy and data, naming its decisions."""
     bench.spawn(opa, "run", "--server", "--addr", "unix://" + path, "--log-level=error", "--set=decision_logs.console=true",
                 "--disable-telemetry", "--bundle", bundle, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(400):
+    for _ in range(1200):
         try:
             c = UnixConnection(path, timeout=5)
             c.request("GET", "/health?bundles")

@@ -34,6 +34,17 @@ def send(bench, run, method, url, fields=None, body=None, timeout=30):
     return Reply(r.status, r.headers, text)
 
 
+def until_the_end(response):
+    """What still comes of a stream's body, be it cut or whole."""
+    got = b""
+    try:
+        while piece := response.read1(4096):
+            got += piece
+    except (OSError, http.client.HTTPException):
+        pass
+    return got
+
+
 def bearer(token):
     return {"Authorization": "Bearer " + token}
 

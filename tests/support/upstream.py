@@ -42,7 +42,7 @@ class Upstream(http.server.ThreadingHTTPServer):
 
     def __init__(self, address, options):
         super().__init__(address, Handler)
-        self.options = options
+        self.options, self.door = options, threading.Event()
         with open(options.secret_file, "rb") as f:
             self.secret = f.read().rstrip(b"\r\n").decode()
         self.log_lock = threading.Lock()
@@ -232,8 +232,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             def events():
                 for i in range(number("n", 3)):
                     yield b"data: %d\n\n" % i
-                    time.sleep(number("ms", 10) / 1000)
+                    if "door" in query:
+                        self.server.door.wait(60)
+                    else:
+                        time.sleep(number("ms", 10) / 1000)
             return self.chunked(events(), "text/event-stream")
+        if path == "/open":
+            self.server.door.set()
         if path == "/slow":
             time.sleep(number("ms", 100) / 1000)
         if path == "/redirect":

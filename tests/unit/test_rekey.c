@@ -252,7 +252,7 @@ test_by_size(void **state)
 	scratch.options.epoch_records = 10;
 	ledger = must_open();
 	append(ledger, 12);
-	for (unsigned i = 0; i < 400; i++) {
+	for (unsigned i = 0; i < 12000; i++) {
 		ledger_counts(ledger, &counts);
 		if (counts.epoch > 0)
 			break;
@@ -273,7 +273,7 @@ test_by_time(void **state)
 	scratch.options.epoch_s = 1;
 	ledger = must_open();
 	append(ledger, 1);
-	for (unsigned i = 0; i < 1000; i++) {
+	for (unsigned i = 0; i < 12000; i++) {
 		ledger_counts(ledger, &counts);
 		if (counts.epoch > 0)
 			break;

@@ -235,7 +235,7 @@ sees_changes_from_outside(void **state)
 	assert_get(vault, 0, "secret-1", 1);
 	memory.revoked_up_to = 1;
 	memory.changed = true;
-	for (i = 0; i < 300 && status == VAULT_OK; i++) {
+	for (i = 0; i < 6000 && status == VAULT_OK; i++) {
 		struct timespec pause = { 0, 10000000 };
 
 		status = vault_get(vault, "name", 0, &secret, NULL, &err);
