@@ -7,6 +7,7 @@
 #include "daemon/notify.h"
 #include "home.h"
 #include "log.h"
+#include "secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -184,6 +185,7 @@ prepare(struct start *start)
 		return EXIT_FAILED;
 	if (!locked)
 		log_event(LOG_WARNING, "memory_not_locked", "%s", start->err);
+	secret_allow_unlocked(start->conf.allow_unlocked_memory);
 	return 0;
 }
 
