@@ -37,7 +37,8 @@ ring_put(struct ring *ring, const void *bytes, size_t len)
 	if (first > len)
 		first = len;
 	memcpy(ring->data + at, bytes, first);
-	memcpy(ring->data, (const uint8_t *)bytes + first, len - first);
+	if (first < len)
+		memcpy(ring->data, (const uint8_t *)bytes + first, len - first);
 	ring->at += len;
 }
 
@@ -69,7 +70,8 @@ ring_take(struct ring *ring, void *out, size_t len)
 	if (first > len)
 		first = len;
 	memcpy(out, ring->data + at, first);
-	memcpy((uint8_t *)out + first, ring->data, len - first);
+	if (first < len)
+		memcpy((uint8_t *)out + first, ring->data, len - first);
 	ring->at += len;
 }
 
