@@ -117,9 +117,9 @@ wake_recorder(struct worker *worker)
 
 /*
  * Waking the recorder costs a change of process and a commit, and a decision
- * that comes during that commit waits for its end.  So it is woken at the end of
- * a turn, and for outcomes alone, which nobody waits for, a moment later: mostly
- * the next decision takes them along.  They lie in the ring meanwhile, where the
+ * that comes during that commit waits for its end.  So it is woken when nothing
+ * else is ready, and for outcomes alone, which nobody waits for, a moment later:
+ * mostly the next decision takes them along.  They lie in the ring meanwhile, where the
  * recorder finds them even if this process is gone.
  */
 void
@@ -128,7 +128,8 @@ record_hand_over(struct worker *worker, bool now)
 	record_retry(worker);
 	if (!worker->queued)
 		return;
-	if (now || worker->awaited || worker->backlog != NULL)
+	if (now || (worker->awaited && !worker->postponed) ||
+	    worker->backlog != NULL)
 		wake_recorder(worker);
 	else if (!timer_armed(&worker->outcomes))
 		worker_limit(worker, &worker->outcomes, TIME_OUTCOME);

@@ -16,6 +16,7 @@
 #define WALL_MS 500
 #define POOL_MS 60000		/* servers close idle connections after about as long */
 #define OUTCOME_MS 5		/* until outcomes alone wake the recorder */
+#define POSTPONE_US 200		/* that a decision may wait to be handed over with others */
 #define RETRY_MS 2		/* the ledger's ring was full */
 
 /* --- inbox ------------------------------------------------------------ */
@@ -263,7 +264,7 @@ how_long(const struct worker *worker)
 {
 	int wait;
 
-	if (worker->again != NULL)
+	if (worker->again != NULL || worker->postponed)
 		return 0;
 	wait = timer_wait(worker->limits, TIME_LIMITS, worker_now_ms(worker));
 	if (worker->backlog != NULL && (wait < 0 || wait > RETRY_MS))
@@ -291,12 +292,28 @@ stop_accepting(struct worker *worker)
 	upstream_close_idle(worker);
 }
 
+/*
+ * While there is more to do, its records go with those that are there: one
+ * waking of the recorder, which mostly takes this processor from us, and one
+ * commit instead of several.  So we look once more before waking it, but for a
+ * connection that is alone: that never waits for company.
+ */
+static bool
+may_postpone(struct worker *worker, int n)
+{
+	if (!worker->awaited || n <= 0 || worker->conns == NULL ||
+	    worker->conns->next == NULL)
+		return false;
+	if (!worker->postponed)
+		worker->postponed_us = worker->now_us;
+	return worker->now_us - worker->postponed_us < POSTPONE_US;
+}
+
 static void
 turn(struct worker *worker)
 {
 	int n;
 
-	worker->now_us = timer_now_us();
 	n = epoll_wait(worker->epoll, worker->events, EVENTS_MAX, how_long(worker));
 	worker->now_us = timer_now_us();
 	dispatch(worker, n);
@@ -306,6 +323,7 @@ turn(struct worker *worker)
 	if (atomic_load(&worker->plane->stopping))
 		stop_accepting(worker);
 	run_again(worker);
+	worker->postponed = may_postpone(worker, n);
 	record_hand_over(worker, false);
 	conn_free_dead(worker);
 	upstream_free_dead(worker);

@@ -106,6 +106,8 @@ struct worker {
 	struct backlog *backlog, *backlog_last;
 	unsigned n_backlog;
 	struct backlog *handed;		/* in the ring; to be settled when the recorder was woken */
+	bool postponed;			/* the recorder is woken when nothing more is ready */
+	int64_t postponed_us;		/* since then */
 	bool queued, awaited;		/* since then: anything, and for somebody who waits */
 	struct exchange *waiting, *waiting_last;	/* for a receipt, in order */
 	unsigned n_asked;		/* exchanges that the decider has */
