@@ -130,6 +130,28 @@ restrict_files(const struct confine_options *options, unsigned *abi)
 	return status;
 }
 
+/* A domain without rules on files denies none, and no mount. */
+int
+confine_signals(void)
+{
+	const struct ll_ruleset set = { .scoped = LL_SCOPE_SIGNAL };
+	long version = syscall(LL_CREATE_RULESET, NULL, 0, LL_VERSION);
+	int ruleset, status, error;
+
+	if (version < 6) {
+		errno = ENOSYS;
+		return -1;
+	}
+	ruleset = (int)syscall(LL_CREATE_RULESET, &set, sizeof(set), 0);
+	if (ruleset < 0)
+		return -1;
+	status = (int)syscall(LL_RESTRICT_SELF, ruleset, 0);
+	error = errno;
+	close(ruleset);
+	errno = error;
+	return status;
+}
+
 #if defined(__x86_64__)
 #define OUR_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)

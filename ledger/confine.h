@@ -50,4 +50,10 @@ struct confine_report {
 int confine_self(const struct confine_options *options,
     struct confine_report *report);
 
+/* Only this: no signal from this process, and those that it starts, to any
+ * other.  For a program of somebody else's, so no new privileges are given up:
+ * it needs the rights of a name space's root.  0, or -1 with errno: ENOSYS where
+ * the kernel (before 6.12) cannot do it. */
+int confine_signals(void);
+
 #endif

@@ -1,6 +1,7 @@
 #include "cli/run/run_child.h"
 #include "cli/cli.h"
 #include "cli/run/run_tty.h"
+#include "ledger/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,11 +44,15 @@ hide(const struct run_hide_plan *plan, int fd)
 		tell(fd, HIDING_FAILED, error, step);
 		_exit(125);
 	}
-	if (result == RUN_HIDE_CANNOT)
+	if (result == RUN_HIDE_CANNOT) {
 		cli_err("note: the home is not hidden from the command: %s: %s",
 		    step, strerror(error));
-	tell(fd, result == RUN_HIDE_DONE ? HIDDEN : NOT_HIDDEN, error,
-	    result == RUN_HIDE_DONE ? "" : step);
+		tell(fd, NOT_HIDDEN, error, step);
+		return;
+	}
+	/* It is the same user's, and could kill the daemon. */
+	tell(fd, HIDDEN, 0, confine_signals() == 0 ? "" :
+	    "it can signal processes outside: this kernel does not keep that in");
 }
 
 static void __attribute__((noreturn))
@@ -87,6 +92,8 @@ hear(int fd, const char *program, struct run_child_result *result)
 		report.step[sizeof(report.step) - 1] = '\0';
 		result->hidden = report.what == HIDDEN || (report.what == NO_EXEC &&
 		    result->hidden);
+		if (report.what == HIDDEN)
+			snprintf(result->why, sizeof(result->why), "%s", report.step);
 		if (report.what == NOT_HIDDEN)
 			snprintf(result->why, sizeof(result->why), "%s: %s",
 			    report.step, strerror(report.error));

@@ -19,7 +19,7 @@ struct run_child_result {
 	int status;		/* as a shell says it: 0..125, 126, 127, 128 + signal */
 	bool started;		/* the program was executed */
 	bool hidden;
-	char why[256];		/* why it was not started, or else not hidden */
+	char why[256];		/* why it was not started, or not hidden; or what it still can do */
 };
 
 /* Returns when the command has ended. */
