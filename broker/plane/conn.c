@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define LOOKS_MAX 64	/* timers that are looked at for one that may go */
 #define TURNS_MAX 64	/* steps of one connection before others get theirs */
 #define SPARE_MAX 64	/* exchanges kept for reuse */
 
@@ -403,6 +404,39 @@ turn_away(struct conn *conn)
 	conn_run(conn);
 }
 
+/* The one of a queue's first that waits for a request, or NULL. */
+static struct conn *
+waiting(struct timer_queue *queue)
+{
+	struct timer *timer = queue->end.next;
+	struct conn *conn;
+
+	for (unsigned i = 0; i < LOOKS_MAX && timer != &queue->end; i++) {
+		conn = (struct conn *)((char *)timer - offsetof(struct conn, timer));
+		if (timer->fire == on_time && conn->state == CONN_HEAD)
+			return conn;
+		timer = timer->next;
+	}
+	return NULL;
+}
+
+/* Whoever has held a connection for longest without asking for anything gives
+ * it up, first one whose first head is not there yet, then one that is kept for
+ * more: or one process could hold them all, and keep everybody else out. */
+static bool
+make_room(struct worker *worker)
+{
+	static const unsigned char order[] = { TIME_HEAD, TIME_CLIENT, TIME_QUIET };
+	struct conn *conn = NULL;
+
+	for (size_t i = 0; i < sizeof(order) && conn == NULL; i++)
+		conn = waiting(&worker->limits[order[i]]);
+	if (conn == NULL)
+		return false;
+	conn_close(conn);
+	return true;
+}
+
 void
 conn_accept(struct worker *worker, int fd, bool full)
 {
@@ -418,6 +452,7 @@ conn_accept(struct worker *worker, int fd, bool full)
 		atomic_fetch_sub(&worker->load, 1);
 		return;
 	}
+	full = full && !make_room(worker);
 	conn->worker = worker;
 	conn->state = CONN_HEAD;
 	conn->timer.fire = on_time;
