@@ -33,15 +33,15 @@ refuse_size(struct api_call *call)
 {
 	switch (call->route->body) {
 	case BODY_NONE:
-		api_refuse(call, 400, "api/body", "this call takes no body",
+		api_refuse_input(call, 400, "api/body", "this call takes no body",
 		    "send none");
 		break;
 	case BODY_SECRET:
-		api_refuse(call, 413, "api/too-large",
+		api_refuse_input(call, 413, "api/too-large",
 		    "a secret has at most 16384 bytes", "store less");
 		break;
 	default:
-		api_refuse(call, 413, "api/too-large",
+		api_refuse_input(call, 413, "api/too-large",
 		    "a body has at most 1048576 bytes", "send less");
 	}
 }
@@ -59,12 +59,12 @@ type_ok(struct api_call *call)
 	if (json != (call->route->body == BODY_SECRET))
 		return true;
 	if (json) {	/* its braces would be taken for the secret */
-		api_refuse(call, 415, "api/media-type",
+		api_refuse_input(call, 415, "api/media-type",
 		    "the body is the secret's own bytes, not JSON",
 		    "send Content-Type: application/octet-stream");
 		return false;
 	}
-	api_refuse(call, 415, "api/media-type", "the body must be JSON",
+	api_refuse_input(call, 415, "api/media-type", "the body must be JSON",
 	    "send Content-Type: application/json");
 	return false;
 }
@@ -151,7 +151,7 @@ api_body_end(struct api_call *call)
 	    call->body_len, err, sizeof(err));
 	if (call->json != NULL)
 		return true;
-	api_refuse(call, 400, "api/json", err, "send one JSON object");
+	api_refuse_input(call, 400, "api/json", err, "send one JSON object");
 	return false;
 }
 

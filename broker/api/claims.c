@@ -13,5 +13,5 @@ api_claim(struct api_call *call)
 	    call->json, &receipt, &why) == 0)
 		api_answer(call, 201, json_pack("{s:o}", "receipt", api_receipt(&receipt)));
 	else
-		api_refuse_problem(call, &why);
+		api_refuse_input(call, why.status, why.rule, why.detail, why.remedy);
 }

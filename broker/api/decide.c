@@ -4,6 +4,7 @@
 #include "json_in.h"
 
 #include <stdlib.h>
+#include <strings.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -75,14 +76,15 @@ question_read(struct api_call *call, struct question *out)
 		{ "agent", JSON_IN_OBJECT, false, 0, 0, &agent },
 		{ "adapter", JSON_IN_STR, false, 1, 64, &out->adapter },
 	};
-	char err[256];
+	char err[256] = "adapter: proxy is the broker's own, which asks nobody";
 
 	if (json_in_read(call->json, fields, 4, "", err, sizeof(err)) == 0 &&
+	    (out->adapter == NULL || strcasecmp(out->adapter, "proxy") != 0) &&
 	    action_read(action, out, err, sizeof(err)) == 0 &&
 	    target_read(target, out, err, sizeof(err)) == 0 &&
 	    agent_read(agent, out, err, sizeof(err)) == 0)
 		return true;
-	api_refuse(call, 400, "api/member", err, "see openapi.json");
+	api_refuse_input(call, 400, "api/member", err, "see openapi.json");
 	return false;
 }
 

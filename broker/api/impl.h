@@ -136,6 +136,9 @@ json_t *api_time(int64_t unix_s);	/* RFC 3339, UTC */
  * bounds. */
 void api_refuse_caller(struct api_call *call, unsigned status,
     const char *rule, const char *detail, const char *remedy);
+/* Input of a wrong form: a run's call is recorded, without what it sent. */
+void api_refuse_input(struct api_call *call, unsigned status,
+    const char *rule, const char *detail, const char *remedy);
 /* Record what was only counted: what is due, or all; true where more is. */
 bool api_refusals_tell(struct api *api, bool all);
 

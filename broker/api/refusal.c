@@ -17,10 +17,13 @@ clock_now(clockid_t clock, int64_t per_s)
 	    (int64_t)now.tv_nsec / (1000000000 / per_s);
 }
 
+/* In the lane of a call that has one: there are no more of them than calls. */
 static void
-append(struct api *api, const char *run, const char *body, size_t len)
+append(struct api *api, struct api_lane *held, const char *run, const char *body,
+    size_t len)
 {
-	struct api_lane *lane = api_lane_ask(api, WAITS_LEDGER);
+	struct api_lane *lane = held != NULL ? held :
+	    api_lane_ask(api, WAITS_LEDGER);
 	struct rules *rules;
 	struct ledger_record record = { .type = "refusal", .run = run,
 	    .body = body, .body_len = len };
@@ -33,11 +36,12 @@ append(struct api *api, const char *run, const char *body, size_t len)
 	record.policy = rules_digest(rules);
 	(void)ledger_append_soon(lane->port, &record, &receipt);
 	rules_unref(rules);
-	api_lane_give(api, lane);
+	if (held == NULL)
+		api_lane_give(api, lane);
 }
 
-void
-api_refuse_caller(struct api_call *call, unsigned status, const char *rule,
+static void
+record(struct api_call *call, unsigned status, const char *rule,
     const char *detail, const char *remedy)
 {
 	struct gate_request request = { .kind = GATE_HTTP, .route = "api",
@@ -53,11 +57,30 @@ api_refuse_caller(struct api_call *call, unsigned status, const char *rule,
 		    clock_now(CLOCK_REALTIME, 1000000)))
 			api_watch_later(api->watch);
 		else if (verdict->record_len > 0)
-			append(api, call->run != NULL ? run_id(call->run) : NULL,
-			    verdict->record, verdict->record_len);
+			append(api, call->lane, call->run != NULL ?
+			    run_id(call->run) : NULL, verdict->record,
+			    verdict->record_len);
 		gate_verdict_release(verdict);
 	}
 	free(verdict);
+}
+
+void
+api_refuse_caller(struct api_call *call, unsigned status, const char *rule,
+    const char *detail, const char *remedy)
+{
+	record(call, status, rule, detail, remedy);
+	api_refuse(call, status, rule, detail, remedy);
+}
+
+/* The answer may name what the caller sent; the record must not. */
+void
+api_refuse_input(struct api_call *call, unsigned status, const char *rule,
+    const char *detail, const char *remedy)
+{
+	if (call->run != NULL)
+		record(call, status, rule, "the call is not of the form that "
+		    "openapi.json says", remedy);
 	api_refuse(call, status, rule, detail, remedy);
 }
 
@@ -72,7 +95,7 @@ api_refusals_tell(struct api *api, bool all)
 	    clock_now(CLOCK_MONOTONIC, 1000), all, &counted)) {
 		n = gate_counted_record(&counted, body, GATE_RECORD_MAX);
 		if (n > 0)
-			append(api, NULL, body, (size_t)n);
+			append(api, NULL, NULL, body, (size_t)n);
 	}
 	free(body);
 	return flood_pending(&api->flood);

@@ -25,7 +25,7 @@ budget_read(struct api_call *call, json_t *object, struct policy_budget *out)
 	if (object == NULL ||
 	    json_in_read(object, fields, 4, "budget", err, sizeof(err)) == 0)
 		return true;
-	api_refuse(call, 400, "api/member", err, "see openapi.json");
+	api_refuse_input(call, 400, "api/member", err, "see openapi.json");
 	return false;
 }
 
@@ -45,7 +45,7 @@ scopes_read(struct api_call *call, json_t *list, struct scopes *scopes,
 		return true;
 	json_array_foreach(list, i, one) {
 		if (!json_is_string(one)) {
-			api_refuse(call, 400, "api/member",
+			api_refuse_input(call, 400, "api/member",
 			    "scopes: a member is no string", "see openapi.json");
 			return false;
 		}
@@ -101,7 +101,7 @@ options_read(struct api_call *call, struct gate_run_options *out,
 	if (json_in_read(call->json, fields, 8, "", err, sizeof(err)) == -1 ||
 	    (agent != NULL && json_in_read(agent, of_agent, 2, "agent", err,
 	    sizeof(err)) == -1)) {
-		api_refuse(call, 400, "api/member", err, "see openapi.json");
+		api_refuse_input(call, 400, "api/member", err, "see openapi.json");
 		return false;
 	}
 	return budget_read(call, budget, &out->limits) &&

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include <sodium.h>
 
@@ -208,6 +209,19 @@ claim_body(const struct run *run, const json_t *manifest)
 	return text;
 }
 
+/* An agent that spoke for the proxy would vouch for what goes around it. */
+static bool
+is_ours(const json_t *manifest)
+{
+	const char *adapter, *instance;
+
+	adapter = json_string_value(json_object_get(manifest, "adapter"));
+	instance = json_string_value(json_object_get(manifest, "instance"));
+	return (adapter != NULL && (strcasecmp(adapter, "proxy") == 0 ||
+	    strcasecmp(adapter, "api") == 0)) ||
+	    (instance != NULL && strcasecmp(instance, "broker") == 0);
+}
+
 static bool
 claim_ok(const json_t *manifest, struct gate_problem *why)
 {
@@ -217,11 +231,14 @@ claim_ok(const json_t *manifest, struct gate_problem *why)
 
 	fine = claim_read(&claim, (json_t *)manifest, err, sizeof(err)) == 0 &&
 	    json_object_get(manifest, "parent") == NULL;
-	if (!fine)
+	if (fine && is_ours(manifest))
+		gate_problem_set(why, 403, "coverage/reserved", "the broker's own "
+		    "adapters speak for themselves", "publish under another name");
+	else if (!fine)
 		gate_problem_set(why, 400, "coverage/manifest", err,
 		    "see ledger/coverage/claim.schema.json");
 	claim_free(&claim);
-	return fine;
+	return fine && !is_ours(manifest);
 }
 
 int

@@ -166,7 +166,30 @@ print_entries(const json_t *list, const char *member, const char *begin, size_t 
 	return n;
 }
 
-/* As the run's adapters say it themselves, and it is recorded. */
+static bool
+is_brokers(const json_t *claim)
+{
+	return strcmp(client_str(claim, "instance"), "broker") == 0;
+}
+
+/* What the run said of itself is no word of ours. */
+static void
+print_claimed(const struct run_reasons *reasons)
+{
+	const json_t *claim;
+	size_t i;
+
+	json_array_foreach(reasons->claims, i, claim) {
+		if (is_brokers(claim))
+			continue;
+		fprintf(stderr, "  claimed by an adapter of the run, %s",
+		    cli_clean(client_str(claim, "adapter")));
+		print_entries(json_object_get(claim, "sees"), "kind", ": ", 0);
+		fputc('\n', stderr);
+	}
+}
+
+/* As the broker's adapters say it themselves, and it is recorded. */
 static void
 print_covered(const struct run_reasons *reasons, bool direct_loopback)
 {
@@ -174,7 +197,8 @@ print_covered(const struct run_reasons *reasons, bool direct_loopback)
 	size_t i, n = 0;
 
 	json_array_foreach(reasons->claims, i, claim)
-		n = print_entries(json_object_get(claim, "sees"), "kind", "  covered: ", n);
+		if (is_brokers(claim))
+			n = print_entries(json_object_get(claim, "sees"), "kind", "  covered: ", n);
 	if (n > 0)
 		fputs("; `countersign coverage` holds it against what others saw\n", stderr);
 	n = 0;
@@ -184,6 +208,7 @@ print_covered(const struct run_reasons *reasons, bool direct_loopback)
 	}
 	if (n > 0)
 		fputs(direct_loopback ? " (--direct-loopback)\n" : "\n", stderr);
+	print_claimed(reasons);
 }
 
 /* What an operator must hear of, whatever the run did. */
