@@ -30,6 +30,13 @@ number_ok(const char *text, unsigned long max)
 	return *end == '\0' && n <= max;
 }
 
+/* As the broker spells them: a rule for port 0 or 0443 would match nothing. */
+static bool
+port_ok(const char *text)
+{
+	return text[0] != '0' && number_ok(text, 65535);
+}
+
 /* Clears what lies behind the first bits; was there any? */
 static bool
 clear_host_part(unsigned char *address, size_t len, unsigned long bits)
@@ -84,7 +91,7 @@ address_rule(const char *text, char *buf, size_t cap)
 	int n;
 
 	if (close == NULL || (size_t)(close - text) > sizeof(inside) ||
-	    (close[1] != '\0' && (close[1] != ':' || !number_ok(close + 2, 65535))))
+	    (close[1] != '\0' && (close[1] != ':' || !port_ok(close + 2))))
 		return false;
 	memcpy(inside, text + 1, (size_t)(close - text - 1));
 	inside[close - text - 1] = '\0';
@@ -106,7 +113,7 @@ host_rule(const char *text, char *buf, size_t cap)
 
 	if (text[0] == '[')
 		return address_rule(text, buf, cap);
-	if (colon != NULL && !number_ok(colon + 1, 65535))
+	if (colon != NULL && !port_ok(colon + 1))
 		return false;
 	n = snprintf(buf, cap, "%s%s", text, colon == NULL ? ":443" : "");
 	if (n < 0 || (size_t)n >= cap)

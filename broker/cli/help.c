@@ -62,9 +62,9 @@ one_command(FILE *to, const struct cli_command *command, const char *path)
 	size_t i;
 
 	cli_opts(command, opts);
-	fprintf(to, "Usage: countersign%s [OPTION...]%s%s\n\n%s.\n", path,
+	fprintf(to, "Usage: countersign%s [OPTION...]%s%s\n\n%s%s\n", path,
 	    command->operands[0] != '\0' ? " " : "", command->operands,
-	    command->summary);
+	    command->summary, strchr(command->summary, '?') != NULL ? "" : ".");
 	if (command->details != NULL)
 		fprintf(to, "\n%s\n", command->details);
 	if (command->sub != NULL) {
