@@ -105,6 +105,7 @@ stored_passphrase(char *err, size_t err_len)
 	if (conf_load(path, &conf, err, err_len) != 0)
 		return NULL;
 	from.conf_file = conf.passphrase_file;
+	secret_allow_unlocked(conf.allow_unlocked_memory);
 	if (ask_passphrase_stored(NULL, conf.passphrase_file))
 		passphrase = ask_passphrase(&from, err, err_len);
 	else

@@ -247,6 +247,7 @@ get_passphrase(int *fd, char *err, size_t err_len)
 	if (conf_load(path, &conf, err, err_len) != 0)
 		return -1;
 	from.conf_file = conf.passphrase_file;
+	secret_allow_unlocked(conf.allow_unlocked_memory);
 	passphrase = ask_passphrase(&from, err, err_len);
 	conf_free(&conf);
 	if (passphrase == NULL)
