@@ -65,48 +65,6 @@ home_dir(char *err, size_t err_len)
 	return NULL;
 }
 
-/* mkdir -p; parents get the usual mode, the last directory 0700. */
-static int
-make_with_parents(const char *path)
-{
-	char part[PATH_MAX];
-	char *slash;
-
-	snprintf(part, sizeof(part), "%s", path);
-	for (slash = part; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
-		*slash = '\0';
-		if (mkdir(part, 0755) != 0 && errno != EEXIST)
-			return -1;
-	}
-	return mkdir(path, 0700) != 0 && errno != EEXIST ? -1 : 0;
-}
-
-int
-home_make(char *err, size_t err_len)
-{
-	const char *path;
-	struct stat st;
-
-	if ((path = home_dir(err, err_len)) == NULL)
-		return -1;
-	if (make_with_parents(path) != 0 || stat(path, &st) != 0)
-		return trouble(err, err_len, path, errno);
-	if (!S_ISDIR(st.st_mode)) {
-		snprintf(err, err_len, "%s is not a directory", path);
-		return -1;
-	}
-	if (st.st_uid != geteuid()) {
-		snprintf(err, err_len, "%s belongs to another user", path);
-		return -1;
-	}
-	if ((st.st_mode & 077) != 0) {
-		snprintf(err, err_len, "%s is open to other users (mode %04o): "
-		    "chmod 700 it", path, (unsigned)(st.st_mode & 07777));
-		return -1;
-	}
-	return 0;
-}
-
 int
 home_name_check(const char *dir, char *err, size_t err_len)
 {

@@ -21,10 +21,6 @@
  * thread is started. */
 const char *home_dir(char *err, size_t err_len);
 
-/* Make HOME (0700, with parents) if it is not there; refuse one that belongs to
- * somebody else or that others may enter.  0, or -1 with a message. */
-int home_make(char *err, size_t err_len);
-
 /* Can everything be named that will lie in a home of this path?  JSON wants
  * UTF-8, settings of other programs a single line, and a socket's address has
  * room for HOME_DIR_MAX bytes before it.  0, or -1 with a message. */

@@ -30,7 +30,8 @@ start_daemon_json(void)
 	return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
 }
 
-bool
+/* Does a daemon answer on HOME's operator socket? */
+static bool
 start_running(void)
 {
 	struct client_reply reply;
@@ -41,7 +42,9 @@ start_running(void)
 	return result == CLIENT_OK || result == CLIENT_REFUSED;
 }
 
-int
+/* The absolute path of a program of ours: beside this one, in ../libexec, or
+ * as installed.  0, or -1 with a message. */
+static int
 start_find(const char *program, char *path, size_t cap, char *err,
     size_t err_len)
 {

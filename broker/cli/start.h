@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does a daemon answer on HOME's operator socket? */
-bool start_running(void);
-
 /*
  * Make sure that a daemon runs, starting one where none does: it asks for the
  * passphrase on the terminal where no file or credential has it, and returns
@@ -16,11 +13,6 @@ bool start_running(void);
  * with the reason, which is the daemon's own where it failed to start.
  */
 int start_daemon(bool *started, char *err, size_t err_len);
-
-/* The absolute path of a program of ours: beside this one, in ../libexec, or
- * as installed.  0, or -1 with a message. */
-int start_find(const char *program, char *path, size_t cap, char *err,
-    size_t err_len);
 
 /* HOME/run/daemon.json, NULL where there is none; json_decref it. */
 json_t *start_daemon_json(void);

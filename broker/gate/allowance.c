@@ -97,7 +97,7 @@ late_allowance(struct run *run, const char *binding)
 	return at;
 }
 
-struct allowance *
+static struct allowance *
 run_allowance(struct run *run, const char *binding)
 {
 	size_t low = 0, high = run->n_allowances;

@@ -341,7 +341,7 @@ grant_spend(struct grant *grant)
 
 /* --- the tables ------------------------------------------------------ */
 
-const char *
+static const char *
 grant_state(const struct grant *grant)
 {
 	if (atomic_load(&grant->revoked))

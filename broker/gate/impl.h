@@ -188,7 +188,6 @@ int64_t clock_boot_ns(void);	/* counts on while the machine sleeps */
 /* The caller holds gate->lock for writing. */
 void run_drop_locked(struct gate *gate, struct run *run);
 
-struct allowance *run_allowance(struct run *run, const char *binding);
 /* Take one of max requests to that binding, also from the runs above: all or
  * none.  And give it back. */
 bool allowance_spend(struct run *run, const char *binding, int64_t max);
@@ -212,7 +211,6 @@ const char *grant_usable(const struct grant *grant, const struct peer *peer,
     const char **reason);
 /* Take one request of it; false where another one was faster. */
 bool grant_spend(struct grant *grant);
-const char *grant_state(const struct grant *grant);
 void grant_info_fill(struct grant *grant, struct gate_grant_info *out);
 
 /* The secret of a binding as the vault has it now, referenced. */

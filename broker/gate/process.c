@@ -27,7 +27,8 @@ name_take(const char *stat, const char *end, char out[16])
 	out[n] = '\0';
 }
 
-bool
+/* From a line of /proc/PID/stat: the parts that matter. */
+static bool
 process_parse(const char *stat, struct process *out)
 {
 	const char *at = strrchr(stat, ')');

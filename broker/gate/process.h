@@ -30,7 +30,4 @@ unsigned process_line(int64_t pid, struct process *line, unsigned max);
 /* Is pid the process (root, start_time) or below it? */
 bool process_within(int64_t pid, int64_t root, uint64_t start_time);
 
-/* From a line of /proc/PID/stat: the parts that matter. */
-bool process_parse(const char *stat, struct process *out);
-
 #endif

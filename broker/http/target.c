@@ -523,10 +523,3 @@ target_url(const struct target *target, bool with_port, char *buf, size_t cap)
 	    target->https ? "https" : "http", v6 ? "[" : "", target->host,
 	    v6 ? "]" : "", port, target->path != NULL ? target->path : ""), cap);
 }
-
-bool
-target_same_origin(const struct target *a, const struct target *b)
-{
-	return a->https == b->https && a->port == b->port &&
-	    strcmp(a->host, b->host) == 0;
-}

@@ -69,7 +69,4 @@ size_t target_host_field(const struct target *target, char *buf, size_t cap);
 size_t target_url(const struct target *target, bool with_port, char *buf,
     size_t cap);
 
-/* Same scheme, host and port? */
-bool target_same_origin(const struct target *a, const struct target *b);
-
 #endif

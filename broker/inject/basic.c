@@ -103,27 +103,3 @@ basic_decode(struct slice encoded, char *buf, size_t cap, struct slice *user,
 	*password = (struct slice){ colon + 1, (size_t)n - user->n - 1 };
 	return true;
 }
-
-static bool
-occurs_at(struct slice s, size_t at, struct slice needle)
-{
-	for (size_t i = 0; i < needle.n; i++)
-		if (decoded_at(s, at + i) != needle.p[i])
-			return false;
-	return true;
-}
-
-unsigned
-basic_count(struct slice encoded, struct slice needle)
-{
-	struct slice s = without_padding(encoded);
-	long n = decoded_length(s);
-	unsigned count = 0;
-
-	for (size_t at = 0; n > 0 && at + needle.n <= (size_t)n; at++)
-		if (occurs_at(s, at, needle)) {
-			count++;
-			at += needle.n - 1;
-		}
-	return count;
-}

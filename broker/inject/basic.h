@@ -17,7 +17,4 @@ size_t basic_encode(struct slice user, struct slice password, char *out,
 bool basic_decode(struct slice encoded, char *buf, size_t cap,
     struct slice *user, struct slice *password);
 
-/* How often needle, not empty, occurs in what encoded decodes to. */
-unsigned basic_count(struct slice encoded, struct slice needle);
-
 #endif

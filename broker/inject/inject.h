@@ -65,9 +65,4 @@ int inject_request_head(const struct inject *in, char *out, size_t cap);
 struct slice inject_slot(const struct head *head, const struct target *target,
     const struct binding *binding, char *buf, size_t cap, unsigned *copies);
 
-/* How often needle occurs anywhere in the head: target, every field value, and
- * the decoded form of every Basic credential and percent-escaped target.  A
- * place where it shows both raw and decoded counts once. */
-unsigned inject_occurrences(const struct head *head, struct slice needle);
-
 #endif

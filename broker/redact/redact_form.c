@@ -140,7 +140,7 @@ lead_bits(unsigned form)
 	    form - REDACT_BASE32;
 }
 
-uint32_t
+static uint32_t
 redact_form_elements(const struct redact_item *item, unsigned form)
 {
 	unsigned bits = digit_bits(form);

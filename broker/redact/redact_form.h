@@ -64,8 +64,7 @@ struct redact_at {
 
 void redact_form_init(void);	/* once, any thread; before all else */
 
-/* How many elements; and how many of the secret's bytes the first k stand for. */
-uint32_t redact_form_elements(const struct redact_item *item, unsigned form);
+/* How many of the secret's bytes the first so many elements stand for. */
 uint32_t redact_form_bytes(unsigned form, uint32_t elements);
 
 /* Where c takes a reader from *at; their number.  0: nowhere. */

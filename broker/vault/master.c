@@ -115,13 +115,13 @@ stretch(const struct envelope *envelope, const void *passphrase, size_t len,
 /* --- the file ---------------------------------------------------------- */
 
 static enum vault_status
-save(const struct envelope *envelope, const char *path, bool fresh,
+save(const struct envelope *envelope, const char *path,
     struct vault_error *err)
 {
 	char salt[2 * SALT_LEN + 1], nonce[2 * NONCE_LEN + 1];
 	char sealed[2 * SEALED_LEN + 1], sum[2 * SUM_LEN + 1], text[1024];
 	uint8_t sum_bytes[SUM_LEN];
-	int len, result;
+	int len;
 
 	checksum(envelope, sum_bytes);
 	sodium_bin2hex(salt, sizeof(salt), envelope->salt, SALT_LEN);
@@ -135,11 +135,8 @@ save(const struct envelope *envelope, const char *path, bool fresh,
 	    envelope->cost.mem_kib, salt, nonce, sealed, sum);
 	assert(len > 0 && (size_t)len < sizeof(text));
 
-	result = fresh ? private_file_create(path, text, (size_t)len) :
-	    private_file_replace(path, text, (size_t)len);
-	if (result == 0)
-		return VAULT_OK;
-	return vault_fail_file(err, path, errno);
+	return private_file_create(path, text, (size_t)len) == 0 ? VAULT_OK :
+	    vault_fail_file(err, path, errno);
 }
 
 static bool
@@ -227,8 +224,7 @@ load(const char *path, struct envelope *out, struct vault_error *err)
 
 static enum vault_status
 seal(const struct master *master, const char *path, const void *passphrase,
-    size_t len, const struct master_cost *cost, bool fresh,
-    struct vault_error *err)
+    size_t len, const struct master_cost *cost, struct vault_error *err)
 {
 	struct envelope envelope = {
 		.cost = cost != NULL ? *cost : master_cost_moderate
@@ -250,7 +246,7 @@ seal(const struct master *master, const char *path, const void *passphrase,
 	    master->key, MASTER_KEY_LEN, ad, sizeof(ad), NULL, envelope.nonce,
 	    key);
 	secret_memory_free(key);
-	return save(&envelope, path, fresh, err);
+	return save(&envelope, path, err);
 }
 
 enum vault_status
@@ -268,24 +264,12 @@ master_create(const char *path, const void *passphrase, size_t len,
 		return vault_fail(err, VAULT_IO, "memory cannot be locked: "
 		    "raise RLIMIT_MEMLOCK (ulimit -l)");
 	crypto_kdf_keygen(master->key);
-	status = seal(master, path, passphrase, len, cost, true, err);
+	status = seal(master, path, passphrase, len, cost, err);
 	if (status == VAULT_OK)
 		*out = master;
 	else
 		master_free(master);
 	return status;
-}
-
-enum vault_status
-master_change(const struct master *master, const char *path,
-    const void *passphrase, size_t len, const struct master_cost *cost,
-    struct vault_error *err)
-{
-	enum vault_status status;
-
-	if ((status = check_passphrase(len, err)) != VAULT_OK)
-		return status;
-	return seal(master, path, passphrase, len, cost, false, err);
 }
 
 enum vault_status

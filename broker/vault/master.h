@@ -40,12 +40,6 @@ enum vault_status master_open(const char *path, const void *passphrase,
     size_t len, struct master **out, struct vault_error *err);
 void master_free(struct master *master);
 
-/* Seal the same master key under another passphrase (and cost, NULL for
- * moderate); nothing else needs to be written anew. */
-enum vault_status master_change(const struct master *master, const char *path,
-    const void *passphrase, size_t len, const struct master_cost *cost,
-    struct vault_error *err);
-
 /* The key for one purpose ("vault", "ledger", "ca", "api", "scan"; another is
  * an error of ours); out is MASTER_KEY_LEN bytes of the caller's locked
  * memory (secret_memory_new). */

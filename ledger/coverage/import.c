@@ -22,12 +22,6 @@ import_field_name(enum import_field field)
 	return fields[field].name;
 }
 
-const char *
-import_field_default(enum import_field field)
-{
-	return fields[field].usual;
-}
-
 /* ---- targets ---- */
 
 static bool

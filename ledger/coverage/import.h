@@ -31,9 +31,8 @@ enum import_field {
 	IMPORT_TIME, IMPORT_VERB, IMPORT_TARGET, IMPORT_HOST, IMPORT_OUTCOME, IMPORT_CLIENT,
 	IMPORT_ID, IMPORT_FIELDS
 };
-/* "time", "verb", ...: and what a member is called where nothing is said. */
+/* "time", "verb", ... */
 const char *import_field_name(enum import_field field);
-const char *import_field_default(enum import_field field);
 
 struct import_options {
 	enum import_format format;

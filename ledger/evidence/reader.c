@@ -211,12 +211,6 @@ reader_first(const struct reader *r)
 	return r->file[0].first;
 }
 
-uint64_t
-reader_bytes(const struct reader *r)
-{
-	return r->total;
-}
-
 bool
 reader_is_bundle(const struct reader *r)
 {

@@ -32,8 +32,6 @@ void reader_close(struct reader *reader);
 
 /* Index of the first record that there is. */
 uint64_t reader_first(const struct reader *reader);
-/* Bytes of all files, as they stood when they were last listed. */
-uint64_t reader_bytes(const struct reader *reader);
 bool reader_is_bundle(const struct reader *reader);
 
 /* Whether the directory that was opened is no more the one of that name: a

@@ -11,7 +11,8 @@ filter_init(struct filter *f)
 	*f = (struct filter){ .since_us = INT64_MIN, .until_us = INT64_MAX };
 }
 
-bool
+/* Nothing is asked for. */
+static bool
 filter_is_any(const struct filter *f)
 {
 	return f->run == NULL && f->type == NULL && f->stream == NULL && f->target == NULL &&

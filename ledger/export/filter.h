@@ -22,9 +22,6 @@ struct filter {
 
 void filter_init(struct filter *filter);
 
-/* Nothing is asked for. */
-bool filter_is_any(const struct filter *filter);
-
 /* A line that is no record matches only where nothing is asked for.  On a match
  * *facts is filled in, to be freed, unless the line is no record. */
 bool filter_match(const struct filter *filter, const struct reader_line *line,

@@ -31,6 +31,13 @@ is_it(const struct report *report, const struct reader_line *line)
 }
 
 static void
+presealed_free(struct presealed *p)
+{
+	json_decref(p->body);
+	memset(p, 0, sizeof(*p));
+}
+
+static void
 take(struct presealed *p, const struct reader_line *line)
 {
 	struct facts *f = malloc(sizeof(*f));
@@ -49,7 +56,8 @@ take(struct presealed *p, const struct reader_line *line)
 	free(f);
 }
 
-void
+/* Of a run's bundle; of a ledger there is none to tell. */
+static void
 presealed_read(struct presealed *p, const struct report *report)
 {
 	const struct verify_result *r = report->verify;
@@ -68,13 +76,6 @@ presealed_read(struct presealed *p, const struct report *report)
 			if (is_it(report, &line))
 				take(p, &line);
 	reader_close(reader);
-}
-
-void
-presealed_free(struct presealed *p)
-{
-	json_decref(p->body);
-	memset(p, 0, sizeof(*p));
 }
 
 /* "api version 2", of each weak one that is named: who is asked gets each. */

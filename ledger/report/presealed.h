@@ -18,10 +18,6 @@ struct presealed {
 	long long found, secrets, weak;	/* 0 where not told */
 };
 
-/* Of a run's bundle; of a ledger there is none to tell. */
-void presealed_read(struct presealed *presealed, const struct report *report);
-void presealed_free(struct presealed *presealed);
-
 /* A line of a text report, a member `sealed_scan`, a section of the page. */
 void presealed_text(const struct report *report, FILE *out);
 void presealed_json(const struct report *report, struct json_out *out);

@@ -102,7 +102,7 @@ place_of(const struct chain *chain, struct record_slice name)
 	return at;
 }
 
-struct chain_stream *
+static struct chain_stream *
 chain_find(struct chain *chain, struct record_slice name)
 {
 	const uint32_t at = place_of(chain, name);
@@ -295,7 +295,9 @@ chain_recall(struct chain *chain, const struct record_line *heads)
 	return status;
 }
 
-bool
+/* Does the table of heads say how the streams stand, now?  Of all of them,
+ * unless the chain is one of a part. */
+static bool
 chain_heads_fit(struct chain *chain, const struct record_line *heads)
 {
 	struct heads_entry entry;

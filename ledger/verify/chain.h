@@ -106,13 +106,6 @@ void chain_free(struct chain *chain);
  */
 int chain_recall(struct chain *chain, const struct record_line *heads);
 
-/* The stream of that name, or NULL. */
-struct chain_stream *chain_find(struct chain *chain, struct record_slice name);
-
-/* Does the table of heads say how the streams stand, now?  Of all of them,
- * unless the chain is one of a part. */
-bool chain_heads_fit(struct chain *chain, const struct record_line *heads);
-
 /* part: what chain_look found; or NULL.  0, or -1 where memory lacks. */
 int chain_batch(struct chain *chain, const struct walk_batch *batch,
     const struct chain_part *part);

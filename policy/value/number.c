@@ -217,17 +217,6 @@ significant(struct decimal d)
 }
 
 bool
-num_integral(const struct value *v)
-{
-	struct decimal d;
-
-	if (v->is_int)
-		return true;
-	d = decimal_of(v->num.p, v->num.n);
-	return d.zero || significant(d) <= d.point;
-}
-
-bool
 num_to_int64(const struct value *v, int64_t *out)
 {
 	struct decimal d;

@@ -29,8 +29,6 @@ size_t num_scan(const char *p, size_t n);
 
 int num_compare(const struct value *a, const struct value *b);
 uint64_t num_hash(const struct value *v);
-/* Does the number have no fraction (1.0, 1e2)? */
-bool num_integral(const struct value *v);
 /* Its value where it is integral and fits, whatever its spelling. */
 bool num_to_int64(const struct value *v, int64_t *out);
 double num_to_double(const struct value *v);

@@ -3,9 +3,13 @@
  * head that it takes again: same method, path and framing, the credential once and
  * nowhere else, no placeholder left in the slot, nothing of the hop.
  */
+#include <ctype.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "inject/basic.h"
 #include "inject/inject.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -28,6 +32,65 @@ require(bool condition)
 		abort();
 }
 
+static unsigned
+count(struct slice text)
+{
+	const char *p = text.p, *end = text.p + text.n;
+	unsigned n = 0;
+
+	for (; p < end && (p = memmem(p, (size_t)(end - p), SECRET,
+	    strlen(SECRET))) != NULL; p += strlen(SECRET))
+		n++;
+	return n;
+}
+
+/* Escapes of a query undone. */
+static unsigned
+count_decoded(struct slice text)
+{
+	static char buf[HEAD_BYTES_MAX];
+	unsigned byte;
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.n; i++)
+		if (text.n - i >= 3 && text.p[i] == '%' && isxdigit((unsigned char)
+		    text.p[i + 1]) && sscanf(text.p + i + 1, "%2x", &byte) == 1 &&
+		    isxdigit((unsigned char)text.p[i + 2])) {
+			buf[n++] = (char)byte;
+			i += 2;
+		} else
+			buf[n++] = text.p[i];
+	return count((struct slice){ buf, n });
+}
+
+static unsigned
+count_basic(struct slice value)
+{
+	static char buf[HEAD_BYTES_MAX];
+	struct slice user, password;
+
+	if (value.n < 6 || !slice_case_eq((struct slice){ value.p, 6 },
+	    SLICE("basic ")))
+		return 0;
+	value.p += 6;
+	value.n -= 6;
+	return basic_decode(value, buf, sizeof(buf), &user, &password) ?
+	    count(user) + count(password) : 0;
+}
+
+/* How often the secret stands in a head, plain or in a form that is decoded. */
+static unsigned
+occurrences(const struct head *head)
+{
+	unsigned plain = count(head->target), n = count_decoded(head->target);
+
+	n = plain > n ? plain : n;
+	for (size_t i = 0; i < head->n_fields; i++)
+		n += count(head->fields[i].value) +
+		    count_basic(head->fields[i].value);
+	return n;
+}
+
 static void
 require_injected(const struct head *head, const struct binding *binding,
     bool had)
@@ -41,7 +104,7 @@ require_injected(const struct head *head, const struct binding *binding,
 	require(target_set_path(&t, head->target, buf, sizeof(buf)) == NULL);
 	slot = inject_slot(head, &t, binding, text, sizeof(text), &copies);
 	require(copies == 1 && slice_eq(slot, SLICE(SECRET)));
-	require(had || inject_occurrences(head, SLICE(SECRET)) == 1);
+	require(had || occurrences(head) == 1);
 }
 
 int
@@ -80,6 +143,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		require(head.framing == HEAD_CHUNKED ||
 		    !head_hop_by_hop(&again, &again.fields[i]));
 	require_injected(&again, in.binding,
-	    inject_occurrences(&head, SLICE(SECRET)) > 0);
+	    occurrences(&head) > 0);
 	return 0;
 }

@@ -317,34 +317,6 @@ test_key_with_a_space(void **state)
 }
 
 static void
-test_occurrences(void **state)
-{
-	static const struct { const char *line, *fields; unsigned want; } cases[] = {
-		{ "GET /", "", 0 },
-		{ "GET /tok", "", 1 },
-		{ "GET /?a=%74ok", "", 1 },
-		{ "GET /?a=%74%6F%6b&b=tok", "", 2 },
-		{ "GET /?a=to", "X: k\r\n", 0 },
-		{ "GET /?a=toktok&b=to%6", "", 2 },
-		{ "GET /", "Authorization: Bearer tok\r\nX: tok\r\nCookie: a=tok\r\n", 3 },
-		{ "GET /", "Authorization: Basic eDp0b2s=\r\n", 1 },
-		{ "GET /", "Authorization: Basic dG9rOnRvaw==\r\n", 2 },
-		{ "GET /", "X-Other: basic eDp0b2s\r\n", 1 },
-		{ "GET /", "Authorization: Basic eDp0b2s!\r\n", 0 },
-		{ "GET /", "Authorization: Basic eDp0bw==\r\n", 0 },
-		{ "GET /", "Authorization: Basic\r\n", 0 },
-	};
-	struct request r;
-
-	for (size_t i = 0; i < N(cases); i++) {
-		request(&r, cases[i].line, cases[i].fields);
-		assert_int_equal(inject_occurrences(&r.head, SLICE("tok")),
-		    cases[i].want);
-		assert_int_equal(inject_occurrences(&r.head, SLICE("")), 0);
-	}
-}
-
-static void
 test_basic_round_trip(void **state)
 {
 	static const char user[] = "x-access-token";
@@ -393,7 +365,6 @@ main(void)
 		cmocka_unit_test(test_refusal),
 		cmocka_unit_test(test_slot),
 		cmocka_unit_test(test_key_with_a_space),
-		cmocka_unit_test(test_occurrences),
 		cmocka_unit_test(test_basic_round_trip),
 	};
 

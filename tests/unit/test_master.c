@@ -117,26 +117,6 @@ never_overwrites(void **state)
 	master_free(master);
 }
 
-static void
-changes_passphrase(void **state)
-{
-	struct master *master = create(), *again = NULL;
-	uint8_t *a = secret_memory_new(32), *b = secret_memory_new(32);
-	struct vault_error err;
-
-	assert_int_equal(master_change(master, path, "battery", 7,
-	    &master_cost_least, &err), VAULT_OK);
-	assert_int_equal(open_with("correct horse", &err), VAULT_WRONG_KEY);
-	assert_int_equal(master_open(path, "battery", 7, &again, &err), VAULT_OK);
-	master_key(master, "vault", a);
-	master_key(again, "vault", b);
-	assert_memory_equal(a, b, 32);
-	secret_memory_free(a);
-	secret_memory_free(b);
-	master_free(again);
-	master_free(master);
-}
-
 /* Every flipped bit and every cut: never opened, and never called wrong
  * passphrase, since the passphrase is right. */
 static void
@@ -317,7 +297,6 @@ main(void)
 		cmocka_unit_test(same_keys_again),
 		cmocka_unit_test(wrong_passphrase),
 		cmocka_unit_test(never_overwrites),
-		cmocka_unit_test(changes_passphrase),
 		cmocka_unit_test(every_flip_and_cut),
 		cmocka_unit_test(strict_members),
 		cmocka_unit_test(files_of_others),

@@ -60,7 +60,7 @@ run_env_get(const struct run_env *env, const char *name)
 }
 
 /* All of that name: a second one would be found where the first is gone. */
-void
+static void
 run_env_unset(struct run_env *env, const char *name)
 {
 	size_t i;
@@ -72,7 +72,7 @@ run_env_unset(struct run_env *env, const char *name)
 	}
 }
 
-void
+__attribute__((format(printf, 3, 4))) static void
 run_env_set(struct run_env *env, const char *name, const char *fmt, ...)
 {
 	char *value = NULL, *line = NULL, **grown;

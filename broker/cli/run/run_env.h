@@ -27,9 +27,6 @@ void run_env_init(struct run_env *env, char *const *from);
 void run_env_free(struct run_env *env);
 
 const char *run_env_get(const struct run_env *env, const char *name);
-void run_env_unset(struct run_env *env, const char *name);
-void run_env_set(struct run_env *env, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Remove the placeholders of the run that this process is in. */
 void run_env_forget(struct run_env *env);

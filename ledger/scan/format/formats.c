@@ -73,7 +73,8 @@ scan_anchor(unsigned index)
 
 /* ---- matching ---- */
 
-bool
+/* Whether the anchor's own bytes stand at `at`. */
+static bool
 scan_anchor_at(const struct scan_anchor *a, const uint8_t *p, size_t len,
     size_t at)
 {
@@ -312,18 +313,6 @@ const char *
 scan_format_id(const struct scan_format *format)
 {
 	return format->id;
-}
-
-const char *
-scan_format_provider(const struct scan_format *format)
-{
-	return format->provider;
-}
-
-const char *
-scan_format_kind(const struct scan_format *format)
-{
-	return format->kind;
 }
 
 enum scan_check

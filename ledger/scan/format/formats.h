@@ -59,8 +59,6 @@ struct scan_match {
 
 unsigned scan_formats_count(void);
 const char *scan_format_id(const struct scan_format *format);	/* "github-ghp" */
-const char *scan_format_provider(const struct scan_format *format); /* "GitHub" */
-const char *scan_format_kind(const struct scan_format *format);
 /* The check of the format: a checksum where it is below SCAN_CHECKSUMS. */
 enum scan_check scan_format_check(const struct scan_format *format);
 

@@ -17,10 +17,6 @@ struct scan_anchor {
 unsigned scan_anchors_count(void);
 const struct scan_anchor *scan_anchor(unsigned index);
 
-/* Whether the anchor's own bytes stand at `at`. */
-bool scan_anchor_at(const struct scan_anchor *anchor, const uint8_t *p,
-    size_t len, size_t at);
-
 /* Whether its format matches around an anchor at `at`, weighed by its checks. */
 bool scan_anchor_match(const struct scan_anchor *anchor, const uint8_t *p,
     size_t len, const struct scan_map *map, size_t at, struct scan_match *out);

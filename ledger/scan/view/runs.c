@@ -167,7 +167,7 @@ take_short(const struct scan_part *part, const struct scan_run *run,
 
 /* ---- runs ---- */
 
-int
+static int
 scan_letter_runs(const struct scan_part *part, struct scan_view *base64,
     struct scan_view *base32)
 {

@@ -26,8 +26,6 @@ bool scan_run_new(const struct scan_part *part, const struct scan_run *run);
 
 /* 0, or -1 where memory lacks. */
 int scan_hex_runs(const struct scan_part *part, struct scan_view *view);
-int scan_letter_runs(const struct scan_part *part, struct scan_view *base64,
-    struct scan_view *base32);
 
 struct scan_signs;
 
