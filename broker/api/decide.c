@@ -159,9 +159,11 @@ api_decide(struct api_call *call)
 	    .agent_name = text_of(asked.agent_name),
 	    .agent_version = text_of(asked.agent_version),
 	    .adapter = text_of(asked.adapter) };
+	gate_run_hold(call->run);
 	gate_decide_action(call->api->options.gate, call->lane->thread,
 	    call->run, &action, answer);
 	record(call, answer);
+	gate_outcome_done(call->run);
 	gate_verdict_release(&answer->record);
 out:
 	if (args != NULL) {

@@ -369,10 +369,12 @@ gate_grant_issue(struct gate *gate, struct gate_thread *thread,
 	input_run(&wish->input, run);
 	input_peer(&wish->input, &options->peer);
 	wish->input.adapter = input_text("api");
+	gate_run_hold(run);
 	if (consider(wish) == 0)
 		rv = issue(wish, port, token, out);
 	else
 		record_refusal(wish, port, body, sizeof(body));
+	gate_outcome_done(run);
 	grant_unref(wish->grant);
 	rules_unref(wish->rules);
 	free(wish);

@@ -241,12 +241,30 @@ claim_ok(const json_t *manifest, struct gate_problem *why)
 	return fine && !is_ours(manifest);
 }
 
+static int
+claim_append(struct gate *gate, struct ledger_port *port, struct run *run,
+    const char *body, struct ledger_receipt *receipt, struct gate_problem *why)
+{
+	struct rules *rules = gate_rules(gate);
+	int result = -1;
+
+	gate_run_hold(run);
+	if (run_open_p(run))
+		result = gate_append(port, "coverage", run->id, rules->digest, body,
+		    (int)strlen(body), false, receipt, why);
+	else
+		gate_problem_set(why, 403, "run/closed", "the run is closed",
+		    "start a new run");
+	gate_outcome_done(run);
+	rules_unref(rules);
+	return result;
+}
+
 int
 gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
     const struct json_t *manifest, struct ledger_receipt *receipt,
     struct gate_problem *why)
 {
-	struct rules *rules;
 	char *body;
 	int result = -1;
 
@@ -261,10 +279,7 @@ gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
 		gate_problem_set(why, 403, "credential/raw-secret",
 		    "the manifest holds a secret", "publish it without");
 	} else {
-		rules = gate_rules(gate);
-		result = gate_append(port, "coverage", run->id, rules->digest, body,
-		    (int)strlen(body), false, receipt, why);
-		rules_unref(rules);
+		result = claim_append(gate, port, run, body, receipt, why);
 	}
 	if (body != NULL)
 		sodium_memzero(body, strlen(body));

@@ -355,8 +355,6 @@ tally(struct passage *p)
 		return;
 	atomic_fetch_add_explicit(allow ? &p->run->allowed : &p->run->refused,
 	    1, memory_order_relaxed);
-	if (allow)
-		atomic_fetch_add(&p->run->in_flight, 1);
 	if (p->request->was_allowed)	/* counted once, as what it came to */
 		atomic_fetch_sub(&p->run->allowed, 1);
 }
@@ -377,6 +375,15 @@ input_start(struct passage *p)
 	p->have_input = true;
 }
 
+/* The policy may have taken its time; a run that was closed meanwhile has its last
+ * record, or waits for it no longer. */
+static bool
+still_open_step(struct passage *p)
+{
+	return run_open_p(p->run) || refuse(p, 403, "run/closed",
+	    "the run was closed meanwhile", "start a new run");
+}
+
 static bool
 pass(struct passage *p)
 {
@@ -384,7 +391,7 @@ pass(struct passage *p)
 	 * a replay after a restart is named as one. */
 	return credential_step(p) && run_step(p) && path_step(p) && grant_step(p) &&
 	    secret_step(p) && budget_step(p) && policy_step(p) &&
-	    spend_step(p);
+	    still_open_step(p) && spend_step(p);
 }
 
 void
@@ -397,11 +404,13 @@ gate_decide(struct gate *gate, struct gate_thread *thread,
 
 	verdict_begin(gate, request->rules, out);
 	input_start(&p);
+	gate_run_hold(p.run);	/* before it is looked at: see there */
 	out->allow = pass(&p);
 	record_step(&p);
 	if (!out->allow) {
 		give_back(&p);
 		drop_credential(out);
+		gate_outcome_done(p.run);
 	}
 	tally(&p);
 	carried_release(&p.carried);
@@ -458,6 +467,13 @@ gate_outcome_record(struct gate *gate, struct run *run,
 		}
 	}
 	return words_outcome(outcome, verdict->grant, buf, cap);
+}
+
+void
+gate_run_hold(struct run *run)
+{
+	if (run != NULL)
+		atomic_fetch_add(&run->in_flight, 1);
 }
 
 void

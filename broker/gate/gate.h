@@ -142,8 +142,16 @@ struct gate_outcome {
 int gate_outcome_record(struct gate *gate, struct run *run,
     const struct gate_verdict *verdict, const struct gate_outcome *outcome,
     char *buf, size_t cap);	/* body length, or -1 */
+/*
+ * Records of the run are under way.  Whoever holds it first and then finds it open
+ * has a second until its teardown is written: nothing that is admitted stands
+ * behind that.  NULL is fine.
+ */
+void gate_run_hold(struct run *run);
+
 /* The record was handed to the recorder, or never will be: a close of the run
- * need not wait for it any more.  Once for each allowed request. */
+ * need not wait for it any more.  Once for each allowed request, whose run
+ * gate_decide holds, and for each gate_run_hold. */
 void gate_outcome_done(struct run *run);
 
 /* What is left of the run's time under these rules, its parents' included: below 0

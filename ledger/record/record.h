@@ -45,6 +45,7 @@ struct record_line {
 					 * record_check; ptr NULL: none */
 	uint64_t seq;
 	int64_t time_us;		/* t, since 1970 */
+	uint32_t alike;			/* by record_memo; 0: nothing is known */
 };
 
 /*

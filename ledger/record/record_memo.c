@@ -305,6 +305,7 @@ recall_matter(struct record_memo *memo, const char *at, const char *end,
 	if (part->name_len > 0)
 		out->run = (struct record_slice){ at + part->name_at, part->name_len };
 	at += part->len;
+	out->alike = part->number;
 	out->policy = (struct record_slice){ at - BODY_LEN - RECORD_POLICY_LEN,
 	    RECORD_POLICY_LEN };
 	if (end - at < 3 || at[0] != '{' || end[-1] != '}' || end[-2] != '}')
@@ -316,9 +317,11 @@ recall_matter(struct record_memo *memo, const char *at, const char *end,
 /* ---- remembering ---- */
 
 static void
-keep(struct record_memo_part *part, const char *from, const char *to,
-    struct record_slice name)
+keep(struct record_memo *memo, struct record_memo_part *part, const char *from,
+    const char *to, struct record_slice name)
 {
+	memo->kept = memo->kept % RECORD_MEMO_ALIKE_MAX + 1;
+	part->number = memo->kept;
 	memcpy(part->text, from, (size_t)(to - from));
 	part->len = (uint8_t)(to - from);
 	part->name_at = name.ptr == NULL ? 0 : (uint8_t)(name.ptr - from);
@@ -326,7 +329,7 @@ keep(struct record_memo_part *part, const char *from, const char *to,
 }
 
 static void
-remember(struct record_memo *memo, const struct record_line *r)
+remember(struct record_memo *memo, struct record_line *r)
 {
 	const char *place = r->stream.ptr - STREAM_LEN, *minute;
 	const char *matter = r->type.ptr + r->type.len;
@@ -335,9 +338,10 @@ remember(struct record_memo *memo, const struct record_line *r)
 	memcpy(memo->minute, minute, RECORD_MEMO_MINUTE_LEN);
 	memo->minute_us = r->time_us - r->time_us % 60000000;
 	memo->minute_known = true;
-	keep(&memo->place.part[way(r->stream.ptr)], place,
+	keep(memo, &memo->place.part[way(r->stream.ptr)], place,
 	    r->stream.ptr + r->stream.len + sizeof("\",\"seq\":") - 1, r->stream);
-	keep(&memo->matter.part[way(matter + RUN_LEN)], matter, r->body.ptr, r->run);
+	keep(memo, &memo->matter.part[way(matter + RUN_LEN)], matter, r->body.ptr, r->run);
+	r->alike = memo->kept;
 }
 
 _Static_assert(STREAM_LEN + RECORD_NAME_MAX + sizeof("\",\"seq\":") <=

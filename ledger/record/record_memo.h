@@ -13,6 +13,7 @@
 
 #define RECORD_MEMO_WAYS 16	/* streams, and pairs of run and policy, kept */
 #define RECORD_MEMO_PART_MAX 192
+#define RECORD_MEMO_ALIKE_MAX INT32_MAX
 #define RECORD_MEMO_MINUTE_LEN 23	/* `,"t":"2026-11-29T15:36:` */
 
 /* Zeroed before the first use; belongs to one thread. */
@@ -21,6 +22,7 @@ struct record_memo {
 		struct record_memo_part {
 			uint8_t len;		/* 0: nothing yet */
 			uint8_t name_at, name_len;	/* the stream or run in it; 0: none */
+			uint32_t number;	/* since when it is kept */
 			char text[RECORD_MEMO_PART_MAX];
 		} part[RECORD_MEMO_WAYS];
 		uint8_t last;		/* the one that was found last */
@@ -30,10 +32,13 @@ struct record_memo {
 	char minute[RECORD_MEMO_MINUTE_LEN];
 	int64_t minute_us;		/* its beginning */
 	bool minute_known;
+	uint32_t kept;			/* number of the part that was kept last */
 	struct json_memo bodies;
 };
 
-/* As record_check.  prev is decoded too, where the answer is NULL. */
+/* As record_check.  prev is decoded too, where the answer is NULL; and lines with
+ * the same number in `alike`, from 1 to RECORD_MEMO_ALIKE_MAX, have one run and one
+ * policy, if no more than that many lie between. */
 const char *record_memo_check(struct record_memo *memo, const char *line,
     size_t len, struct record_line *out, uint8_t prev[RECORD_HASH_LEN]);
 

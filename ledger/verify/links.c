@@ -5,53 +5,30 @@
 
 #include <sodium.h>
 
-#include "ledger/verify/links.h"
+#include "ledger/record/record_memo.h"
+#include "ledger/verify/links_impl.h"
+#include "ledger/verify/member.h"
 
 #define SETS_MAX 8192
 #define SETS_MIN 16
+#define ALLOWANCE_PART 4	/* one set of these for so many */
 #define LINE_USUAL 2048	/* bytes of records for each set */
 #define WAYS 8		/* a set is a line of the cache */
 #define AHEAD 32		/* records whose sets are fetched before they are needed */
-#define HASH_WORDS (TREE_HASH_LEN / 8)
-
-__extension__ typedef unsigned __int128 u128;
-
-enum kind {
-	OTHER = 0,
-	RUN = 1, GRANT = 2, DECISION = 4, USE = 8,	/* can admit */
-	REFUSAL = 16, OUTCOME = 32, TEARDOWN = 64
-};
-#define CAN_ADMIT (RUN | GRANT | DECISION | USE)
 
 /* What a record names. */
-enum { NOTHING, A_PARENT, NO_LEAF };
+enum { NOTHING = 0, A_PARENT = 1, NO_LEAF = 2, LACKS_ONE = 4,
+	MANY = 8	/* and it is for more than one use */ };
 
-/* The marks of records that can admit, with the kind in the two lowest bits;
- * the one that was used last in front.  0: free. */
+#define CAN_ADMIT (RUN | GRANT | DECISION | USE)
+
+/* The marks of records that can admit.  The two lowest bits are the kind; the third
+ * is clear once the record has what it can have once: an outcome, or a use of a
+ * grant that is for one.  The one that was used last stands in front.  0: free. */
 struct set {
 	_Alignas(64) uint64_t way[WAYS];
 };
-
-/* A record whose link is bad, or is not found yet. */
-struct loose {
-	uint8_t parent[TREE_HASH_LEN];
-	uint8_t kind;		/* its own */
-	uint8_t found;		/* the parent's kind; OTHER: not found */
-	const char *why;	/* bad; NULL: loose */
-	struct verify_finding place;
-};
-
-struct links {
-	const struct load *load;
-	const char *only;
-	struct set *set;
-	unsigned sets;		/* a power of two */
-	u128 key[HASH_WORDS + 1];	/* of the marks */
-	struct loose *loose;
-	unsigned count;
-	uint64_t more;		/* not kept */
-	bool marked[65536];	/* first bytes of the leaves looked for */
-};
+#define UNTOUCHED UINT64_C(4)
 
 struct links *
 links_new(const struct load *load, const char *only)
@@ -66,8 +43,13 @@ links_new(const struct load *load, const char *only)
 	    links->sets < load->bytes / LINE_USUAL; links->sets *= 2)
 		;
 	randombytes_buf(links->key, sizeof(links->key));
+	randombytes_buf(links->run_key, sizeof(links->run_key));
+	if (only != NULL)
+		links->only_run = links_run(links,
+		    (struct record_slice){ only, strlen(only) });
+	links->allowances = allowances_new(links->sets / ALLOWANCE_PART);
 	links->set = aligned_alloc(sizeof(*links->set), links->sets * sizeof(*links->set));
-	if (links->set == NULL) {
+	if (links->set == NULL || links->allowances == NULL) {
 		links_free(links);
 		return NULL;
 	}
@@ -81,18 +63,19 @@ links_free(struct links *links)
 	if (links == NULL)
 		return;
 	free(links->set);
+	allowances_free(links->allowances);
 	free(links->loose);
 	free(links);
 }
 
-static enum kind
-is(struct record_slice type, const char *name, enum kind kind)
+static enum links_kind
+is(struct record_slice type, const char *name, enum links_kind kind)
 {
 	return memcmp(type.ptr, name, type.len) == 0 ? kind : OTHER;
 }
 
 /* Of every record: so by its length first. */
-static enum kind
+static inline enum links_kind
 kind_of(struct record_slice type)
 {
 	switch (type.len) {
@@ -109,9 +92,15 @@ kind_of(struct record_slice type)
 	}
 }
 
+enum links_kind
+links_kind_of(struct record_slice type)
+{
+	return kind_of(type);
+}
+
 /* Which kinds may admit a record of this one. */
 static unsigned
-admitted_by(enum kind kind)
+admitted_by(enum links_kind kind)
 {
 	switch (kind) {
 	case RUN:
@@ -132,21 +121,48 @@ admitted_by(enum kind kind)
 /* ---- the table ---- */
 
 /* Multilinear hashing (Carter and Wegman): strongly universal in the upper 64
- * bits, of which the two lowest are left to the kind. */
+ * bits, of which the three lowest are left to what is known of the record. */
 static uint64_t
-mark_of(const struct links *links, const uint8_t leaf[TREE_HASH_LEN])
+leaf_hash(const struct links *links, const uint8_t leaf[TREE_HASH_LEN])
 {
-	u128 sum = links->key[HASH_WORDS];
+	links_u128 sum = links->key[LINKS_HASH_WORDS];
 	uint64_t word;
 	unsigned i;
 
-	for (i = 0; i < HASH_WORDS; i++) {
+	for (i = 0; i < LINKS_HASH_WORDS; i++) {
 		memcpy(&word, leaf + 8 * i, sizeof(word));
 		sum += links->key[i] * word;
 	}
-	return (uint64_t)(sum >> 64) | 3;
+	return (uint64_t)(sum >> 64);
 }
 
+uint64_t
+links_run(const struct links *links, struct record_slice run)
+{
+	links_u128 sum = links->run_key[LINKS_RUN_WORDS];
+	char name[RECORD_NAME_MAX] = { 0 };
+	uint64_t word;
+	unsigned i;
+
+	if (run.ptr == NULL || run.len > sizeof(name))
+		return 0;
+	memcpy(name, run.ptr, run.len);
+	sum += links->run_key[LINKS_RUN_WORDS + 1] * run.len;
+	for (i = 0; i < LINKS_RUN_WORDS; i++) {
+		memcpy(&word, name + 8 * i, sizeof(word));
+		sum += links->run_key[i] * word;
+	}
+	return (uint64_t)(sum >> 64);
+}
+
+/* run: links_run of the record's, or 0 where any will do. */
+static uint64_t
+mark_of(const struct links *links, const uint8_t leaf[TREE_HASH_LEN], uint64_t run)
+{
+	return (leaf_hash(links, leaf) ^ run) | 7;
+}
+
+/* Of a mark, or of what is kept under it. */
 static struct set *
 set_of(const struct links *links, uint64_t mark)
 {
@@ -162,26 +178,38 @@ to_front(struct set *set, unsigned i, uint64_t value)
 	set->way[0] = value;
 }
 
+static enum links_kind
+kind_in(uint64_t value)
+{
+	return (enum links_kind)(1u << (value & 3));
+}
+
 /* The kinds that can admit as two bits, all of them but the mark's own. */
 static uint64_t
-code_of(enum kind kind)
+code_of(enum links_kind kind)
 {
 	return (uint64_t)(__builtin_ctz(kind) ^ 3);
 }
 
+static uint64_t
+kept_as(uint64_t mark, enum links_kind kind)
+{
+	return mark ^ code_of(kind);
+}
+
 /* In place of the one that was used longest ago. */
 static void
-remember(struct links *links, uint64_t mark, enum kind kind)
+remember(struct links *links, uint64_t value)
 {
-	struct set *set = set_of(links, mark);
+	struct set *set = set_of(links, value);
 	const struct set old = *set;
 
 	memcpy(set->way + 1, old.way, sizeof(old.way) - sizeof(old.way[0]));
-	set->way[0] = mark ^ code_of(kind);
+	set->way[0] = value;
 }
 
-/* The kind of the record with this mark, or OTHER. */
-static enum kind
+/* What is known of the record with this mark; NULL: nothing. */
+static uint64_t *
 recall(struct links *links, uint64_t mark)
 {
 	struct set *set = set_of(links, mark);
@@ -190,12 +218,12 @@ recall(struct links *links, uint64_t mark)
 
 	for (i = 0; i < WAYS; i++) {
 		value = set->way[i];
-		if ((value | 3) != mark || value == 0)
+		if ((value | 7) != mark || value == 0)
 			continue;
 		to_front(set, i, value);
-		return (enum kind)(1u << (value & 3));
+		return &set->way[0];
 	}
-	return OTHER;
+	return NULL;
 }
 
 /* ---- the records ---- */
@@ -209,8 +237,8 @@ digit(char c)
 }
 
 /* A JSON string of 64 lowercase digits. */
-static bool
-decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN])
+bool
+links_decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN])
 {
 	size_t i;
 	int high, low;
@@ -245,7 +273,7 @@ room(struct links *links)
 
 static void
 note(struct links *links, const struct walk_batch *batch, unsigned i,
-    enum kind kind, const uint8_t parent[TREE_HASH_LEN], const char *why)
+    enum links_kind kind, const uint8_t parent[TREE_HASH_LEN], const char *why)
 {
 	const struct record_line *r = &batch->lines[i].record;
 	struct loose *l;
@@ -255,7 +283,9 @@ note(struct links *links, const struct walk_batch *batch, unsigned i,
 		return;
 	}
 	l = &links->loose[links->count++];
-	*l = (struct loose){ .kind = (uint8_t)kind, .why = why };
+	*l = (struct loose){ .kind = (uint8_t)kind, .why = why, .code = "parent" };
+	if (r->run.ptr != NULL)
+		memcpy(l->run, r->run.ptr, r->run.len);
 	memcpy(l->parent, parent, TREE_HASH_LEN);
 	l->place = (struct verify_finding){ .has_index = true, .has_seq = true,
 	    .index = batch->index + i, .seq = r->seq, .line = batch->line + i };
@@ -266,75 +296,186 @@ note(struct links *links, const struct walk_batch *batch, unsigned i,
 	snprintf(l->place.type, sizeof(l->place.type), "%.*s", (int)r->type.len, r->type.ptr);
 }
 
-static const char *
-misfit(enum kind kind, enum kind parent)
+const char *
+links_misfit(enum links_kind kind, enum links_kind parent)
 {
 	return (admitted_by(kind) & parent) != 0 ? NULL :
 	    "its parent is a record of a type that admits none of this one";
 }
 
-static bool
-of_another_run(const struct links *links, const struct record_line *r)
+uint32_t
+links_uses(struct record_slice body)
 {
-	return links->only != NULL && (r->run.len != strlen(links->only) ||
-	    memcmp(r->run.ptr, links->only, r->run.len) != 0);
+	uint64_t uses;
+
+	if (!member_number(body, "requests", &uses) || uses > ALLOWANCE_ENDLESS)
+		return ALLOWANCE_ENDLESS;
+	return (uint32_t)uses;
 }
+
+/* The runs of a batch's lines, as numbers: most lines are of one of the last few
+ * runs, and say so. */
+struct runs_seen {
+	struct { uint32_t alike; uint64_t run; } kept[RECORD_MEMO_WAYS];
+};
+
+static uint64_t
+run_of(const struct links *links, struct runs_seen *seen, const struct record_line *r)
+{
+	const unsigned at = r->alike % RECORD_MEMO_WAYS;
+
+	if (r->alike == 0)
+		return links_run(links, r->run);
+	if (seen->kept[at].alike != r->alike) {
+		seen->kept[at].alike = r->alike;
+		seen->kept[at].run = links_run(links, r->run);
+	}
+	return seen->kept[at].run;
+}
+
+static bool
+of_another_run(const struct links *links, uint64_t run)
+{
+	return links->only != NULL && run != links->only_run;
+}
+
+/* What it names, and that one's mark. */
+static void
+look_parent(const struct links *links, const struct record_line *record, uint64_t run,
+    struct links_fact *fact)
+{
+	uint8_t parent[TREE_HASH_LEN];
+
+	fact->names = NOTHING;
+	if (record->parent.ptr == NULL) {
+		if (fact->kind == OUTCOME && !of_another_run(links, run))
+			fact->names = LACKS_ONE;
+		return;
+	}
+	if (of_another_run(links, run))
+		return;
+	fact->names = NO_LEAF;
+	if (!links_decode(record->parent, parent))
+		return;
+	fact->names = A_PARENT;
+	/* a run may have been opened below another */
+	fact->parent = mark_of(links, parent, fact->kind == RUN ? 0 : run);
+}
+
+/* What only some records have.  A grant for more than one use is taken for touched,
+ * and counted elsewhere. */
+static void
+look_special(const struct links *links, const struct walk_line *line, uint64_t run,
+    struct links_part *part, struct links_fact *fact)
+{
+	const struct record_line *r = &line->record;
+
+	if (fact->kind == GRANT) {
+		fact->uses = links_uses(r->body);
+		fact->names |= MANY;
+		if (fact->uses == 1)
+			fact->names &= (uint8_t)~MANY;
+		else
+			fact->admits ^= UNTOUCHED;
+		return;
+	}
+	if (fact->kind == RUN)
+		part->fact[part->count++] = (struct links_fact){ .line = fact->line,
+		    .admits = kept_as(mark_of(links, line->leaf, 0), RUN), .kind = RUN };
+	if (!of_another_run(links, run))
+		runs_note(&part->runs, fact->line, run,
+		    fact->kind == RUN ? RUNS_RUN : RUNS_TEARDOWN);
+}
+
+#define SPECIAL (GRANT | RUN | TEARDOWN)
+#define ALIKE_NONE UINT32_MAX
 
 void
 links_look(const struct links *links, const struct walk_batch *batch,
     struct links_part *part)
 {
-	uint8_t parent[TREE_HASH_LEN];
-	const struct walk_line *line;
+	struct runs_seen seen = { .kept = { { .alike = 0 } } };
+	const struct record_line *r;
 	struct links_fact *fact;
-	enum kind kind;
+	enum links_kind kind;
+	uint32_t alike = ALIKE_NONE;
+	uint64_t run = 0;
 	unsigned i;
 
-	part->count = 0;
+	part->count = part->runs.count = 0;
 	for (i = 0; i < batch->count; i++) {
-		line = &batch->lines[i];
-		kind = line->rule == NULL ? kind_of(line->record.type) : OTHER;
+		if (batch->lines[i].rule != NULL)
+			continue;
+		r = &batch->lines[i].record;
+		if (r->alike != alike) {
+			alike = r->alike != 0 ? r->alike : ALIKE_NONE;
+			run = run_of(links, &seen, r);
+			if (!of_another_run(links, run))
+				runs_note(&part->runs, i, run, RUNS_ON);
+		}
 		/* what other types have under this name is theirs */
-		if (kind == OTHER)
+		if ((kind = kind_of(r->type)) == OTHER)
 			continue;
 		fact = &part->fact[part->count++];
 		fact->line = (uint16_t)i;
 		fact->kind = (uint8_t)kind;
-		fact->leaf = mark_of(links, line->leaf);
-		fact->names = NOTHING;
-		if (line->record.parent.ptr == NULL || of_another_run(links, &line->record))
+		fact->admits = 0;
+		if ((kind & CAN_ADMIT) != 0)
+			fact->admits = kept_as(mark_of(links, batch->lines[i].leaf, run), kind);
+		look_parent(links, r, run, fact);
+		if ((kind & SPECIAL) == 0)
 			continue;
-		fact->names = NO_LEAF;
-		if (!decode(line->record.parent, parent))
-			continue;
-		fact->names = A_PARENT;
-		fact->parent = mark_of(links, parent);
+		look_special(links, &batch->lines[i], run, part, fact);
+		alike = kind == GRANT ? alike : ALIKE_NONE;
 	}
+}
+
+/* Is it surely not one too many of its parent?  Else it is looked up: a second
+ * use of a grant for one, say, which is kept nowhere. */
+static bool
+is_within(struct links *links, const struct links_fact *fact, uint64_t *parent)
+{
+	const bool untouched = (*parent & UNTOUCHED) != 0;
+	const bool use = fact->kind == USE && kind_in(*parent) == GRANT;
+
+	if (!use && fact->kind != OUTCOME)
+		return true;
+	*parent &= ~UNTOUCHED;
+	return untouched || (use &&
+	    allowances_take(links->allowances, fact->parent) == ALLOWANCE_TAKEN);
 }
 
 static void
 follow(struct links *links, const struct walk_batch *batch, const struct links_fact *fact)
 {
-	uint8_t parent[TREE_HASH_LEN] = { 0 };
-	enum kind found = OTHER;
+	uint8_t leaf[TREE_HASH_LEN] = { 0 };
 	const char *why = NULL;
+	uint64_t *parent;
 
-	if (fact->names == NO_LEAF) {
+	if ((fact->names & MANY) != 0)
+		allowances_put(links->allowances, fact->admits | 7, fact->uses);
+	if ((fact->names & ~MANY) == NOTHING)
+		return;
+	if ((fact->names & NO_LEAF) != 0) {
 		why = "its parent is no leaf hash";
+	} else if ((fact->names & LACKS_ONE) != 0) {
+		why = "an outcome that names no record that it is of";
 	} else {
-		if ((found = recall(links, fact->parent)) != OTHER &&
-		    (why = misfit(fact->kind, found)) == NULL)
+		parent = recall(links, fact->parent);
+		if (parent != NULL && (why = links_misfit(fact->kind, kind_in(*parent))) == NULL &&
+		    is_within(links, fact, parent))
 			return;
-		(void)decode(batch->lines[fact->line].record.parent, parent);
+		(void)links_decode(batch->lines[fact->line].record.parent, leaf);
 	}
-	note(links, batch, fact->line, fact->kind, parent, why);
+	note(links, batch, fact->line, fact->kind, leaf, why);
 }
 
 static void
 fetch(const struct links *links, const struct links_fact *fact)
 {
-	__builtin_prefetch(set_of(links, fact->leaf), 1);
-	if (fact->names == A_PARENT)
+	if (fact->admits != 0)
+		__builtin_prefetch(set_of(links, fact->admits), 1);
+	if ((fact->names & A_PARENT) != 0)
 		__builtin_prefetch(set_of(links, fact->parent), 1);
 }
 
@@ -353,101 +494,7 @@ links_batch(struct links *links, const struct walk_batch *batch,
 			fetch(links, fact + AHEAD);
 		if (fact->names != NOTHING)
 			follow(links, batch, fact);
-		if ((fact->kind & CAN_ADMIT) != 0)
-			remember(links, fact->leaf, fact->kind);
+		if (fact->admits != 0)
+			remember(links, fact->admits);
 	}
-}
-
-/* ---- the second walk ---- */
-
-/* A record that others name: theirs if it stands before them. */
-static void
-match(struct links *links, const struct walk_line *line, uint64_t index)
-{
-	struct loose *l;
-	unsigned i;
-
-	for (i = 0; i < links->count; i++) {
-		l = &links->loose[i];
-		if (l->why != NULL || index >= l->place.index ||
-		    memcmp(l->parent, line->leaf, TREE_HASH_LEN) != 0)
-			continue;
-		/* of any type: then it is not one that admits */
-		l->found = line->rule == NULL ? (uint8_t)kind_of(line->record.type) : OTHER;
-		if (l->found == OTHER)
-			l->found = TEARDOWN;
-	}
-}
-
-static int
-look_up(void *context, const struct walk_batch *batch)
-{
-	struct links *links = context;
-	const uint8_t *leaf;
-	unsigned i;
-
-	for (i = 0; i < batch->count; i++) {
-		leaf = batch->lines[i].leaf;
-		if (links->marked[leaf[0] << 8 | leaf[1]])
-			match(links, &batch->lines[i], batch->index + i);
-	}
-	return 0;
-}
-
-static bool
-mark(struct links *links)
-{
-	const struct loose *l;
-	bool any = false;
-	unsigned i;
-
-	for (i = 0; i < links->count; i++) {
-		l = &links->loose[i];
-		if (l->why != NULL)
-			continue;
-		links->marked[l->parent[0] << 8 | l->parent[1]] = true;
-		any = true;
-	}
-	return any;
-}
-
-/* Records may lie before those that are here: a run's parent before its
- * bundle, anything before a saved head. */
-static bool
-may_precede(const struct links *links, const struct loose *l)
-{
-	return links->load->frontier.size > 0 &&
-	    (links->load->kind == VERIFY_LEDGER || l->kind == RUN);
-}
-
-void
-links_judge(struct links *links, struct verify_result *result,
-    int (*again)(const struct load *, int (*)(void *, const struct walk_batch *),
-    void *))
-{
-	struct verify_finding *f;
-	struct loose *l;
-	unsigned i;
-
-	if (mark(links) && again(links->load, look_up, links) != 0)
-		return;		/* what cannot be read was said */
-	for (i = 0; i < links->count; i++) {
-		l = &links->loose[i];
-		if (l->why == NULL && l->found != OTHER)
-			l->why = misfit(l->kind, l->found);
-		else if (l->why == NULL && !may_precede(links, l))
-			l->why = "its parent is the leaf of no record before it";
-		if (l->why == NULL)
-			continue;
-		f = verify_find(result, VERIFY_GAP, "parent", "%s", l->why);
-		l->place.verdict = f->verdict;
-		l->place.code = f->code;
-		l->place.count = f->count;
-		memcpy(l->place.what, f->what, sizeof(f->what));
-		*f = l->place;
-	}
-	if (links->more > 0)
-		verify_find(result, VERIFY_NOT_ESTABLISHED, "more", "%" PRIu64
-		    " more records whose parent is not found or not one that admits them",
-		    links->more);
 }

@@ -72,9 +72,9 @@ follow_run(struct pass *pass, const struct walk_batch *batch)
 		packs_note(&pass->named, r, ours);
 		if (!ours)
 			continue;
+		runs_count(pass->runs, r);
 		if (pass->run_records++ == 0)
 			pass->run_first = index;
-		pass->run_last = index;
 		if (pass->opened == UINT64_MAX && is(r->type, "run"))
 			pass->opened = index;
 		if (is(r->type, "teardown"))
@@ -196,6 +196,7 @@ on_batch(void *context, const struct walk_batch *batch)
 	if (pass->result->run[0] != '\0')
 		follow_run(pass, batch);
 	links_batch(pass->links, batch, &part->links, load_sealed(pass->load));
+	runs_batch(pass->runs, batch, &part->links.runs, load_sealed(pass->load));
 	return chain_batch(&pass->chain, batch, &part->chain) != 0 || grow(pass, batch) != 0 ? -2 : 0;
 }
 

@@ -13,6 +13,7 @@ struct pass {
 	struct verify_result *result;
 	struct chain chain;
 	struct links *links;
+	struct runs *runs;
 	struct tree_frontier tree;
 	unsigned next_seal;
 	uint64_t torn;			/* bytes of an unterminated end */
@@ -21,7 +22,7 @@ struct pass {
 	bool nul;			/* a NUL ends the records, not the file's end */
 	uint64_t beyond;		/* good records behind the first NUL, not followed */
 	bool segment_gap;
-	uint64_t run_first, run_last, run_records;	/* of the bundle's run */
+	uint64_t run_first, run_records;	/* of the bundle's run */
 	uint64_t opened, teardown;	/* indices, UINT64_MAX: none */
 	struct packs_named named;	/* bundle: packs, by its records */
 	const struct verify_options *options;

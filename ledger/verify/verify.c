@@ -34,8 +34,9 @@ run(struct pass *pass, char *err, size_t err_len)
 	if (load_open(load, pass->options, pass->result, err, err_len) != 0)
 		return -1;
 	pass->links = links_new(load, load->kind == VERIFY_BUNDLE ? pass->result->run : NULL);
+	pass->runs = runs_new(load);
 	if (chain_init(&pass->chain, load->kind == VERIFY_BUNDLE) != 0 ||
-	    pass->links == NULL) {
+	    pass->links == NULL || pass->runs == NULL) {
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}
@@ -80,6 +81,7 @@ out:
 	if (pass != NULL) {
 		chain_free(&pass->chain);
 		links_free(pass->links);
+		runs_free(pass->runs);
 	}
 	free(pass);
 	load_close(&load);

@@ -192,12 +192,15 @@ maker_save(const struct maker *maker, const char *dir, size_t per_segment)
 static void
 use(struct maker *maker, const char *run, size_t i)
 {
-	char body[256];
+	char body[256], hex[2 * TREE_HASH_LEN + 1];
+	uint64_t at;
 
 	snprintf(body, sizeof(body), "{\"grant\":\"g_%04zu\",\"secret\":\"api\","
 	    "\"version\":1,\"input\":{\"method\":\"GET\",\"path\":\"/repos/%zu\"}}", i, i);
-	maker_add(maker, "broker", "use", run, body);
-	snprintf(body, sizeof(body), "{\"status\":200,\"bytes_in\":%zu}", 17 * i);
+	at = maker_add(maker, "broker", "use", run, body);
+	sodium_bin2hex(hex, sizeof(hex), maker->line[at].leaf, TREE_HASH_LEN);
+	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"status\":200,\"bytes_in\":%zu}",
+	    hex, 17 * i);
 	maker_add(maker, "broker", "outcome", run, body);
 }
 

@@ -89,15 +89,21 @@ resign(void)
 	size_t i, k;
 	unsigned s;
 	uint8_t last[MAKER_STREAMS][32];
-	char hex[65];
+	char hex[65], old[65], *at;
 
 	memset(last, 0, sizeof(last));
 	for (i = 0; i < m.count; i++) {
+		sodium_bin2hex(old, sizeof(old), m.line[i].leaf, 32);
 		s = strstr(m.line[i].text, "\"stream\":\"hook\"") != NULL;
 		sodium_bin2hex(hex, sizeof(hex), last[s], 32);
 		memcpy(m.line[i].text + RECORD_PREV_AT, hex, 64);
 		maker_rehash(&m, i);
 		memcpy(last[s], m.line[i].leaf, 32);
+		/* what names it as its parent follows it */
+		sodium_bin2hex(hex, sizeof(hex), m.line[i].leaf, 32);
+		if (i + 1 < m.count && (at = strstr(m.line[i + 1].text, "\"parent\"")) != NULL &&
+		    (at = strstr(at, old)) != NULL)
+			memcpy(at, hex, 64);
 	}
 	for (k = 0; k < 2; k++)
 		memcpy(m.stream[k].last, last[k], 32);

@@ -92,7 +92,7 @@ bad_parents(void **state)
 	    "{\"parent\":\"00000000000000000000000000000000000000000000000000000000000000AA\"}",
 	    "{\"parent\":\"0000000000000000000000000000000000000000000000000000000000000000\"}" };
 	/* a type, and what it may not name */
-	static const char *const pairs[][2] = { { "use", "use" }, { "use", "outcome" },
+	static const char *const pairs[][2] = { { "use", "use" }, { "use", "teardown" },
 	    { "outcome", "run" }, { "outcome", "grant" }, { "grant", "use" },
 	    { "teardown", "grant" }, { "run", "open" }, { "use", "refusal" } };
 	const struct verify_finding *f;
@@ -121,6 +121,133 @@ bad_parents(void **state)
 		assert_non_null(f = case_find(&c, "parent"));
 		assert_int_equal(f->index, at + 1);
 	}
+}
+
+/* A body with a parent and something more. */
+static const char *
+of(uint64_t at, const char *more)
+{
+	static char text[4096];
+	char hex[65];
+
+	sodium_bin2hex(hex, sizeof(hex), m.line[at].leaf, 32);
+	snprintf(text, sizeof(text), "{\"parent\":\"%s\"%s}", hex, more);
+	return text;
+}
+
+/* One finding, of that code and record. */
+static void
+finds_one(const char *code, uint64_t at)
+{
+	const struct verify_finding *f;
+
+	if (close_and_verify() != VERIFY_GAP || c.result.finding_count != 1)
+		case_say(&c);
+	assert_int_equal(c.result.verdict, VERIFY_GAP);
+	assert_int_equal(c.result.finding_count, 1);
+	assert_non_null(f = case_find(&c, code));
+	assert_int_equal(f->index, at);
+	assert_int_equal(c.result.integrity.verdict, VERIFY_COMPLETE);
+	assert_int_equal(c.result.completeness.verdict, VERIFY_GAP);
+}
+
+/* So many records between, that what was kept is forgotten. */
+static void
+crowd(unsigned n)
+{
+	while (n-- > 0)
+		maker_add(&m, "s", "use", "crowd", "{}");
+}
+
+static void
+outcomes(void **state)
+{
+	uint64_t use, decision;
+	unsigned far;
+
+	restart();
+	finds_one("parent", maker_add(&m, "s", "outcome", "r", "{}"));
+	for (far = 0; far < 2; far++) {
+		restart();
+		use = maker_add(&m, "s", "use", "r", "{}");
+		decision = maker_add(&m, "s", "decision", "r", "{}");
+		maker_add(&m, "s", "outcome", "r", of(use, ""));
+		maker_add(&m, "s", "outcome", "r", of(decision, ""));
+		crowd(far * 400);
+		finds_one("twice", maker_add(&m, "s", "outcome", "r", of(decision, ",\"a\":1")));
+	}
+}
+
+/* What a run has leads to that run; what a child has may lead to its parent's. */
+static void
+other_runs(void **state)
+{
+	static const char *const types[] = { "use", "decision", "grant", "outcome", "teardown" };
+	uint64_t run, use, at;
+	unsigned i, far;
+
+	for (i = 0; i < 5; i++) {
+		for (far = 0; far < 2; far++) {
+			restart();
+			run = maker_add(&m, "s", "run", "r", "{\"state\":\"open\"}");
+			maker_add(&m, "s", "run", "other", of(run, ",\"state\":\"open\""));
+			use = maker_add(&m, "s", "use", "r", of(run, ""));
+			crowd(far * 400);
+			maker_add(&m, "s", "refusal", "other", of(run, ""));
+			at = i == 3 ? use : run;
+			finds_one("parent", maker_add(&m, "s", types[i], "other", of(at, "")));
+		}
+	}
+}
+
+static uint64_t
+use_of(uint64_t grant)
+{
+	return maker_add(&m, "s", "use", "r", of(grant, ""));
+}
+
+static void
+grants(void **state)
+{
+	static const char *const terms[] = { "{\"uses\":1,\"requests\":1}",
+	    "{\"action\":{\"uses\":9,\"requests\":9},\"x\":\"\\\",\",\"uses\":1,\"requests\":3}",
+	    "{\"requests\":1000}" };
+	static const unsigned uses[] = { 1, 3, 1000 };
+	uint64_t grant, other;
+	unsigned i, k, far;
+
+	for (i = 0; i < 3; i++) {
+		for (far = 0; far < 2; far++) {
+			restart();
+			grant = maker_add(&m, "s", "grant", "r", terms[i]);
+			other = maker_add(&m, "s", "grant", "r", "{}");
+			for (k = 0; k < uses[i]; k++)
+				use_of(grant);
+			for (k = 0; k < 5; k++)	/* it does not say how many */
+				use_of(other);
+			crowd(far * 400);
+			maker_add(&m, "s", "decision", "r", "{}");
+			finds_one("twice", use_of(grant));
+		}
+	}
+}
+
+/* All grants are within what they are for, and kept or not. */
+static void
+grants_within(void **state)
+{
+	uint64_t grant[300];
+	unsigned i, k;
+
+	restart();
+	for (i = 0; i < 300; i++)
+		grant[i] = maker_add(&m, "s", "grant", "r",
+		    i % 3 == 0 ? "{\"requests\":1}" : "{\"requests\":3}");
+	for (k = 0; k < 3; k++)
+		for (i = 0; i < 300; i++)
+			if (k == 0 || i % 3 != 0)
+				use_of(grant[i]);
+	assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
 }
 
 /* One that comes later is none: the ledger is made twice, since a leaf can
@@ -178,7 +305,7 @@ parents_in_a_bundle(void **state)
 		maker_add(&m, "s", "use", "b", parent(i == 0 ? b : a));
 		maker_add(&m, "s", "use", "a", parent(a));
 		maker_add(&m, "s", "teardown", "b", parent(b));
-		assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
+		assert_int_equal(close_and_verify(), i == 0 ? VERIFY_COMPLETE : VERIFY_GAP);
 		snprintf(ledger, sizeof(ledger), "%.70s/made", c.base);
 		snprintf(out, sizeof(out), "%.70s/bundle%d", c.base, i);
 		options.ledger = ledger;
@@ -302,6 +429,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_parents),
+		cmocka_unit_test(outcomes),
+		cmocka_unit_test(other_runs),
+		cmocka_unit_test(grants),
+		cmocka_unit_test(grants_within),
 		cmocka_unit_test(bad_parents),
 		cmocka_unit_test(later_parent),
 #ifndef __SANITIZE_ADDRESS__

@@ -1,0 +1,58 @@
+/* What the two walks of links share.  Private to links. */
+#ifndef LEDGER_VERIFY_LINKS_IMPL_H
+#define LEDGER_VERIFY_LINKS_IMPL_H
+
+#include "ledger/verify/allowances.h"
+#include "ledger/verify/links.h"
+
+#define LINKS_HASH_WORDS (TREE_HASH_LEN / 8)
+#define LINKS_RUN_WORDS (RECORD_NAME_MAX / 8)
+
+__extension__ typedef unsigned __int128 links_u128;
+
+enum links_kind {
+	OTHER = 0,
+	RUN = 1, GRANT = 2, DECISION = 4, USE = 8,	/* can admit */
+	REFUSAL = 16, OUTCOME = 32, TEARDOWN = 64
+};
+
+/* A record whose link is bad, or is not found yet, or that may be one too many. */
+struct loose {
+	uint8_t parent[TREE_HASH_LEN];
+	uint8_t kind;		/* its own */
+	uint8_t found;		/* the parent's kind; OTHER: not found */
+	bool foreign;		/* the parent is of another run */
+	uint32_t uses;		/* of the parent, where it is a grant */
+	uint64_t earlier;	/* records of this kind that name the parent too, before */
+	const char *code, *why;	/* bad; NULL: loose */
+	char run[RECORD_NAME_MAX + 1];
+	struct verify_finding place;
+};
+
+struct links {
+	const struct load *load;
+	const char *only;
+	struct set *set;
+	unsigned sets;		/* a power of two */
+	links_u128 key[LINKS_HASH_WORDS + 1];		/* of the marks */
+	links_u128 run_key[LINKS_RUN_WORDS + 2];	/* of the runs in them */
+	uint64_t only_run;
+	struct allowances *allowances;
+	struct loose *loose;
+	unsigned count;
+	uint64_t more;		/* not kept */
+	bool marked[65536];	/* first bytes of the leaves looked for */
+};
+
+enum links_kind links_kind_of(struct record_slice type);
+
+/* A JSON string of 64 lowercase digits? */
+bool links_decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN]);
+
+/* How many uses a grant's body is for, or ALLOWANCE_ENDLESS. */
+uint32_t links_uses(struct record_slice body);
+
+/* NULL, or why a record of that kind cannot admit one of this kind. */
+const char *links_misfit(enum links_kind kind, enum links_kind parent);
+
+#endif

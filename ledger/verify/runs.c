@@ -1,0 +1,256 @@
+#include "ledger/verify/runs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/verify/member.h"
+#include "ledger/verify/tally.h"
+
+#define SETS_MAX 1024
+#define SETS_MIN 4
+#define LINE_USUAL 4096		/* bytes of records for each set */
+#define WAYS 8
+
+struct run {
+	struct place {
+		bool known;
+		uint64_t seq, index;
+	} opened, closed;
+	bool over;
+};
+
+struct set {
+	uint64_t number[WAYS];	/* the one seen last in front; 0: free */
+	struct run run[WAYS];
+};
+
+struct runs {
+	const struct load *load;
+	unsigned sets;		/* a power of two */
+	struct set *set;
+	struct tally tally;	/* a bundle's */
+	struct verify_finding finding[VERIFY_FINDINGS_MAX];
+	unsigned findings;	/* kept */
+	uint64_t more;
+};
+
+struct runs *
+runs_new(const struct load *load)
+{
+	struct runs *runs = calloc(1, sizeof(*runs));
+
+	if (runs == NULL)
+		return NULL;
+	runs->load = load;
+	for (runs->sets = SETS_MIN; runs->sets < SETS_MAX &&
+	    runs->sets < load->bytes / LINE_USUAL; runs->sets *= 2)
+		;
+	runs->set = calloc(runs->sets, sizeof(*runs->set));
+	if (runs->set == NULL) {
+		free(runs);
+		return NULL;
+	}
+	return runs;
+}
+
+void
+runs_free(struct runs *runs)
+{
+	if (runs == NULL)
+		return;
+	free(runs->set);
+	free(runs);
+}
+
+static void
+note(struct runs *runs, const struct walk_batch *batch, unsigned i, const char *code,
+    const char *why)
+{
+	const struct record_line *r = &batch->lines[i].record;
+	struct verify_finding *f;
+
+	if (runs->findings == VERIFY_FINDINGS_MAX) {
+		runs->more++;
+		return;
+	}
+	f = &runs->finding[runs->findings++];
+	*f = (struct verify_finding){ .code = code, .has_index = true, .has_seq = true,
+	    .index = batch->index + i, .seq = r->seq, .line = batch->line + i };
+	snprintf(f->what, sizeof(f->what), "%s", why);
+	snprintf(f->file, sizeof(f->file), "%s", runs->load->segment[batch->segment].path);
+	snprintf(f->stream, sizeof(f->stream), "%.*s", (int)r->stream.len, r->stream.ptr);
+	snprintf(f->type, sizeof(f->type), "%.*s", (int)r->type.len, r->type.ptr);
+}
+
+/* In place of the one at i, which was seen longest ago or is this one. */
+static struct run *
+to_front(struct set *set, unsigned i, uint64_t number, const struct run *run)
+{
+	const struct run keep = *run;
+
+	memmove(set->number + 1, set->number, i * sizeof(set->number[0]));
+	memmove(set->run + 1, set->run, i * sizeof(set->run[0]));
+	set->number[0] = number;
+	set->run[0] = keep;
+	return &set->run[0];
+}
+
+/* The run of that number; NULL, or a new one, where there is none. */
+static struct run *
+run_of(struct runs *runs, uint64_t number, bool make)
+{
+	static const struct run fresh = { .over = false };
+	struct set *set = &runs->set[(number >> 32) & (runs->sets - 1)];
+	unsigned i;
+
+	for (i = 0; i < WAYS && set->number[i] != number; i++)
+		;
+	if (i == 0)
+		return &set->run[0];
+	if (i < WAYS)
+		return to_front(set, i, number, &set->run[i]);
+	return make ? to_front(set, WAYS - 1, number, &fresh) : NULL;
+}
+
+/* ---- records about a run ---- */
+
+/* The first one counts. */
+static void
+take_place(struct runs *runs, struct place *place, const struct walk_batch *batch,
+    unsigned i, const char *again)
+{
+	if (place->known)
+		note(runs, batch, i, "twice", again);
+	else
+		*place = (struct place){ true, batch->lines[i].record.seq, batch->index + i };
+}
+
+static void
+take_run(struct runs *runs, struct run *run, const struct walk_batch *batch, unsigned i)
+{
+	const struct record_line *r = &batch->lines[i].record;
+
+	if (run->over)
+		note(runs, batch, i, "after_teardown", "a run is gone on with behind its teardown");
+	if (member_is(r->body, "state", "open"))
+		take_place(runs, &run->opened, batch, i, "a run is opened that was opened before");
+	else if (member_is(r->body, "state", "closed"))
+		take_place(runs, &run->closed, batch, i, "a run is closed that was closed before");
+}
+
+static bool
+differs(const struct record_line *r, const char *name, uint64_t number)
+{
+	uint64_t told;
+
+	return member_number(r->body, name, &told) && told != number;
+}
+
+/* Where the teardown says so, and where it is known. */
+static bool
+misplaced(const struct record_line *r, const struct place *place, const char *seq,
+    const char *index)
+{
+	return place->known && (differs(r, seq, place->seq) || differs(r, index, place->index));
+}
+
+static void
+take_teardown(struct runs *runs, struct run *run, const struct walk_batch *batch, unsigned i)
+{
+	const struct record_line *r = &batch->lines[i].record;
+
+	if (run->over)
+		note(runs, batch, i, "twice", "a run is torn down that was torn down before");
+	else if (misplaced(r, &run->opened, "first_seq", "first_index"))
+		note(runs, batch, i, "teardown",
+		    "a teardown that names another opening than the run has");
+	else if (misplaced(r, &run->closed, "last_seq", "last_index"))
+		note(runs, batch, i, "teardown",
+		    "a teardown that names another end than the run has");
+	run->over = true;
+}
+
+/* ---- records of a run ---- */
+
+/* Types that no honest broker writes for a run that is over.  A grant may have been
+ * taken back while the run was closed. */
+static bool
+is_admission(const struct record_line *r)
+{
+	static const char *const types[] = { "use", "decision", "grant", "scan", "coverage" };
+	unsigned i;
+
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (r->type.len == strlen(types[i]) &&
+		    memcmp(r->type.ptr, types[i], r->type.len) == 0)
+			return i != 2 || !member_is(r->body, "state", "revoked");
+	return false;
+}
+
+static void
+look_behind(struct runs *runs, const struct walk_batch *batch, unsigned from, unsigned to)
+{
+	unsigned i;
+
+	for (i = from; i < to; i++)
+		if (batch->lines[i].rule == NULL && is_admission(&batch->lines[i].record))
+			note(runs, batch, i, "after_teardown",
+			    "a record of a run behind its teardown");
+}
+
+void
+runs_batch(struct runs *runs, const struct walk_batch *batch,
+    const struct runs_part *part, uint64_t end)
+{
+	const struct runs_fact *fact;
+	struct run *run;
+	unsigned i, to, last;
+
+	if (batch->index >= end)
+		return;
+	last = end - batch->index < batch->count ? (unsigned)(end - batch->index) : batch->count;
+	for (i = 0; i < part->count; i++) {
+		fact = &part->fact[i];
+		if (fact->line >= last)
+			return;
+		if (fact->run == 0 ||
+		    (run = run_of(runs, fact->run, fact->kind != RUNS_ON)) == NULL)
+			continue;
+		to = i + 1 < part->count && part->fact[i + 1].line < last ?
+		    part->fact[i + 1].line : last;
+		if (fact->kind == RUNS_RUN)
+			take_run(runs, run, batch, fact->line);
+		else if (fact->kind == RUNS_TEARDOWN)
+			take_teardown(runs, run, batch, fact->line);
+		else if (run->over)
+			look_behind(runs, batch, fact->line, to);
+	}
+}
+
+void
+runs_count(struct runs *runs, const struct record_line *record)
+{
+	tally_take(&runs->tally, record);
+}
+
+void
+runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
+{
+	struct verify_finding *f;
+	unsigned i;
+
+	for (i = 0; i < runs->findings; i++) {
+		f = verify_find(result, VERIFY_GAP, runs->finding[i].code, "%s",
+		    runs->finding[i].what);
+		runs->finding[i].verdict = f->verdict;
+		runs->finding[i].count = f->count;
+		*f = runs->finding[i];
+	}
+	if (runs->more > 0)
+		verify_find(result, VERIFY_GAP, "more", "%" PRIu64
+		    " more records that do not fit their run", runs->more);
+	if (!dropped)
+		tally_judge(&runs->tally, result);
+}

@@ -1,0 +1,51 @@
+/*
+ * What the records say of runs as wholes: that each is opened, closed and torn
+ * down once, that nothing is admitted for one behind its teardown, and that the
+ * teardown says where the run began and ended.  An outcome or a refusal may come
+ * later: what was under way is cut, and what asks for a run that is over is refused.
+ *
+ * Of a ledger the runs are kept that records were of last, in constant memory: one
+ * that none was of since 8,192 others is not remembered.  A bundle is of one run,
+ * which is never forgotten, and its teardown's counts are held against the records.
+ */
+#ifndef LEDGER_VERIFY_RUNS_H
+#define LEDGER_VERIFY_RUNS_H
+
+#include "ledger/verify/load.h"
+
+struct runs;
+
+enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_TEARDOWN };
+
+/* Of a batch, by itself: where the run changes, and the records about runs. */
+struct runs_part {
+	unsigned count;
+	struct runs_fact {
+		uint64_t run;		/* its number; 0: of no run */
+		uint16_t line;
+		uint8_t kind;
+	} fact[2 * WALK_LINES];
+};
+
+static inline void
+runs_note(struct runs_part *part, unsigned line, uint64_t run, enum runs_kind kind)
+{
+	part->fact[part->count++] = (struct runs_fact){ run, (uint16_t)line, (uint8_t)kind };
+}
+
+/* NULL where memory lacks. */
+struct runs *runs_new(const struct load *load);
+void runs_free(struct runs *runs);
+
+/* The batches in order, up to the tree's size `end`. */
+void runs_batch(struct runs *runs, const struct walk_batch *batch,
+    const struct runs_part *part, uint64_t end);
+
+/* A bundle: each record of its run, in order. */
+void runs_count(struct runs *runs, const struct record_line *record);
+
+/* Once all were taken: findings, in the signed records.  dropped: declared losses
+ * explain what a teardown counts and the records lack. */
+void runs_judge(struct runs *runs, bool dropped, struct verify_result *result);
+
+#endif

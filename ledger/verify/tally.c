@@ -1,0 +1,92 @@
+#include "ledger/verify/tally.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/verify/load.h"
+#include "ledger/verify/member.h"
+
+static bool
+is(const struct record_line *r, const char *type)
+{
+	return r->type.len == strlen(type) && memcmp(r->type.ptr, type, r->type.len) == 0;
+}
+
+static void
+take_teardown(struct tally *tally, const struct record_line *r)
+{
+	struct record_slice counts;
+
+	if (tally->over)
+		return;
+	tally->over = true;
+	tally->at_end = tally->sum;
+	tally->counts = member_find(r->body, "counts", &counts) && counts.ptr[0] == '{' &&
+	    member_number(counts, "allowed", &tally->allowed) &&
+	    member_number(counts, "refused", &tally->refused) &&
+	    member_number(counts, "failed", &tally->failed) &&
+	    member_number(counts, "unfinished", &tally->unfinished);
+}
+
+/* What adapters ask about is decided, and not counted by the broker. */
+static bool
+is_request(const struct record_line *r)
+{
+	return !member_is(r->body, "kind", "action");
+}
+
+void
+tally_take(struct tally *tally, const struct record_line *r)
+{
+	struct tally_sum *sum = &tally->sum;
+
+	if (is(r, "teardown")) {
+		take_teardown(tally, r);
+	} else if (is(r, "use")) {
+		sum->admitted++;
+	} else if (is(r, "decision")) {
+		sum->admitted += is_request(r);
+	} else if (is(r, "refusal")) {
+		sum->refused += is_request(r);
+	} else if (is(r, "outcome")) {
+		sum->outcomes++;
+		sum->withdrawn += member_is(r->body, "ended", "refused");
+		sum->unreached += member_is(r->body, "ended", "unreached");
+	}
+}
+
+/* Further apart than the requests under way can make them? */
+static bool
+apart(uint64_t a, uint64_t b, uint64_t unfinished)
+{
+	return a > b ? a - b > unfinished : b - a > unfinished;
+}
+
+void
+tally_judge(const struct tally *tally, struct verify_result *result)
+{
+	const struct tally_sum *then = &tally->at_end, *now = &tally->sum;
+	const uint64_t ended = then->withdrawn + then->unreached;
+	const uint64_t allowed = then->admitted > ended ? then->admitted - ended : 0;
+
+	if (!tally->counts)
+		return;
+	if (apart(allowed, tally->allowed, tally->unfinished) ||
+	    apart(then->unreached, tally->failed, tally->unfinished) ||
+	    then->refused > tally->refused)
+		verify_find(result, VERIFY_GAP, "teardown", "the teardown counts %" PRIu64
+		    " allowed, %" PRIu64 " refused and %" PRIu64 " failed; the records are %"
+		    PRIu64 ", %" PRIu64 " and %" PRIu64, tally->allowed, tally->refused,
+		    tally->failed, allowed, then->refused, then->unreached);
+	else if (tally->refused - then->refused >
+	    now->refused - then->refused + tally->unfinished)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "the teardown counts %"
+		    PRIu64 " refusals, %" PRIu64 " are here: one may have been under way",
+		    tally->refused, now->refused);
+	else if (now->admitted > now->outcomes &&
+	    now->admitted - now->outcomes > tally->unfinished)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "%" PRIu64
+		    " requests have no outcome, the teardown counts %" PRIu64 " as unfinished",
+		    now->admitted - now->outcomes, tally->unfinished);
+}

@@ -1,0 +1,28 @@
+/*
+ * What a run's teardown counts, against the run's records.  Each request counts
+ * once: as allowed, as refused, also where it was allowed first, or as failed.
+ * Requests that were under way (`unfinished`) may be told either way.
+ */
+#ifndef LEDGER_VERIFY_TALLY_H
+#define LEDGER_VERIFY_TALLY_H
+
+#include "ledger/verify/verify.h"
+
+/* Zeroed before the first record. */
+struct tally {
+	struct tally_sum {
+		uint64_t admitted;	/* uses, and decisions that are no adapter's */
+		uint64_t outcomes, withdrawn, unreached;
+		uint64_t refused;
+	} sum;
+	struct tally_sum at_end;	/* as it stood at the teardown */
+	bool over, counts;
+	uint64_t allowed, refused, failed, unfinished;	/* as told */
+};
+
+void tally_take(struct tally *tally, const struct record_line *record);
+
+/* Findings where the two differ. */
+void tally_judge(const struct tally *tally, struct verify_result *result);
+
+#endif

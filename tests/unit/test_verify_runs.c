@@ -1,0 +1,263 @@
+/* What the records say of runs as wholes: opened, closed and torn down once,
+ * nothing admitted behind, and a teardown that says what the records say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sodium.h>
+
+#include "ledger/bundle/bundle.h"
+#include "verify_case.h"
+
+static struct maker m;
+static struct verify_case c;
+
+static int
+setup(void **state)
+{
+	maker_init(&m);
+	case_init(&c, &m.key);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	maker_free(&m);
+	case_free(&c);
+	return 0;
+}
+
+static uint64_t
+add(const char *type, const char *run, const char *body)
+{
+	return maker_add(&m, "s", type, run, body);
+}
+
+/* A record that names another, and something more. */
+static uint64_t
+add_of(const char *type, uint64_t parent, const char *more)
+{
+	char body[1024], hex[65];
+
+	sodium_bin2hex(hex, sizeof(hex), m.line[parent].leaf, 32);
+	snprintf(body, sizeof(body), "{\"parent\":\"%s\"%s}", hex, more);
+	return add(type, "r", body);
+}
+
+static void
+restart(void)
+{
+	maker_free(&m);
+	maker_init(&m);
+	add("open", NULL, "{}");
+}
+
+static uint64_t
+end(uint64_t run, const char *more)
+{
+	char body[512];
+
+	snprintf(body, sizeof(body), ",\"first_seq\":%d,\"last_seq\":%d,\"first_index\":%d,"
+	    "\"last_index\":%d%s", (int)run, (int)m.count - 1, (int)run, (int)m.count - 1, more);
+	return add_of("teardown", run, body);
+}
+
+static enum verify_verdict
+verify_ledger(void)
+{
+	add("close", NULL, "{}");
+	maker_seal(&m);
+	return case_verify_maker(&c, &m, NULL);
+}
+
+static void
+verify_bundle(void)
+{
+	char dir[96], out[128], err[512];
+	struct bundle_options options = { .ledger = dir, .run = "r", .out = out };
+
+	snprintf(out, sizeof(out), "%s/bundle", c.base);
+	remove_tree(out);
+	assert_int_equal(case_verify_maker(&c, &m, dir), c.result.verdict);
+	if (bundle_write(&options, err, sizeof(err)) != 0)
+		fail_msg("%s", err);
+	case_verify(&c, out);
+}
+
+/* Of the ledger and of the run's bundle: one finding, of that code and record. */
+static void
+finds_one(const char *code, uint64_t at)
+{
+	const struct verify_finding *f;
+	int bundle;
+
+	assert_int_equal(verify_ledger(), VERIFY_GAP);
+	for (bundle = 0; bundle < 2; bundle++) {
+		if (bundle)
+			verify_bundle();
+		f = case_find(&c, code);
+		if (f == NULL || f->index != at)
+			case_say(&c);
+		assert_non_null(f);
+		assert_int_equal(f->index, at);
+		assert_int_equal(f->verdict, VERIFY_GAP);
+		assert_int_equal(c.result.integrity.verdict, VERIFY_COMPLETE);
+		assert_int_equal(c.result.completeness.verdict, VERIFY_GAP);
+		if (!bundle)
+			assert_int_equal(c.result.finding_count, 1);
+	}
+}
+
+static uint64_t
+open_run(void)
+{
+	restart();
+	return add("run", "r", "{\"state\":\"open\"}");
+}
+
+/* An outcome of what was under way, refusals of what came too late. */
+static void
+good(void **state)
+{
+	uint64_t run = open_run(), use = add_of("use", run, "");
+
+	add_of("run", run, ",\"state\":\"closed\"");
+	end(run, "");
+	add_of("outcome", use, "");
+	add_of("refusal", run, ",\"rule\":\"run/closed\"");
+	add_of("grant", run, ",\"state\":\"revoked\"");
+	add("run", "r2", "{\"state\":\"open\"}");
+	assert_int_equal(verify_ledger(), VERIFY_COMPLETE);
+	verify_bundle();
+	assert_null(case_find(&c, "after_teardown"));
+}
+
+static void
+twice(void **state)
+{
+	static const char *const states[] = { ",\"state\":\"open\"", ",\"state\":\"closed\"" };
+	uint64_t run, at;
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		run = open_run();
+		add_of("run", run, states[1]);
+		at = add_of("run", run, states[i]);
+		add_of("teardown", run, "");
+		finds_one("twice", at);
+	}
+	run = open_run();
+	end(run, "");
+	finds_one("twice", end(run, ""));
+}
+
+static void
+behind(void **state)
+{
+	static const char *const types[] = { "use", "decision", "grant", "scan", "coverage", "run" };
+	uint64_t run;
+	unsigned i;
+
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		run = open_run();
+		add("use", "another", "{}");
+		end(run, "");
+		add("use", "another", "{}");
+		maker_seal(&m);
+		add("use", "another", "{}");
+		add_of(types[i], run, "");
+		add("close", NULL, "{}");
+		maker_seal(&m);
+		assert_int_equal(case_verify_maker(&c, &m, NULL), VERIFY_GAP);
+		assert_int_equal(c.result.finding_count, 1);
+		assert_non_null(case_find(&c, "after_teardown"));
+		assert_int_equal(case_find(&c, "after_teardown")->index, 6);
+	}
+}
+
+/* Each of the four places where a run begins and ends, off by one. */
+static void
+places(void **state)
+{
+	static const char *const forms[] = { ",\"first_seq\":2", ",\"last_seq\":1",
+	    ",\"first_index\":0", ",\"last_index\":9" };
+	uint64_t run;
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		run = open_run();
+		add_of("run", run, ",\"state\":\"closed\"");
+		finds_one("teardown", add_of("teardown", run, forms[i]));
+	}
+}
+
+/* Two requests: one answered, one not reached; a refusal; an adapter's question. */
+static void
+fill(uint64_t run)
+{
+	add_of("outcome", add_of("use", run, ""), ",\"status\":200");
+	add_of("outcome", add_of("decision", run, ",\"kind\":\"http\""), ",\"ended\":\"unreached\"");
+	add_of("outcome", add_of("use", run, ""), ",\"ended\":\"refused\"");
+	add_of("refusal", run, ",\"kind\":\"http\"");
+	add_of("refusal", run, ",\"kind\":\"http\"");
+	add_of("refusal", run, ",\"kind\":\"action\"");
+	add_of("decision", run, ",\"kind\":\"action\"");
+}
+
+static void
+count(const char *counts, const char *and_use, enum verify_verdict verdict)
+{
+	uint64_t run = open_run();
+	char more[256];
+
+	fill(run);
+	if (and_use != NULL)
+		add_of(and_use, run, "");
+	add_of("run", run, ",\"state\":\"closed\"");
+	snprintf(more, sizeof(more), ",\"counts\":{%s}", counts);
+	end(run, more);
+	verify_ledger();
+	verify_bundle();
+	if (verdict == VERIFY_COMPLETE)
+		assert_null(case_find(&c, "teardown"));
+	else
+		assert_int_equal(case_find(&c, "teardown")->verdict, verdict);
+}
+
+static void
+counts(void **state)
+{
+	count("\"allowed\":1,\"refused\":2,\"failed\":1,\"unfinished\":0", NULL, VERIFY_COMPLETE);
+	count("\"allowed\":2,\"refused\":2,\"failed\":1,\"unfinished\":0", NULL, VERIFY_GAP);
+	count("\"allowed\":0,\"refused\":2,\"failed\":1,\"unfinished\":0", NULL, VERIFY_GAP);
+	count("\"allowed\":1,\"refused\":1,\"failed\":1,\"unfinished\":0", NULL, VERIFY_GAP);
+	count("\"allowed\":1,\"refused\":2,\"failed\":0,\"unfinished\":0", NULL, VERIFY_GAP);
+	/* a refusal that was under way, or was left out */
+	count("\"allowed\":1,\"refused\":3,\"failed\":1,\"unfinished\":0", NULL,
+	    VERIFY_NOT_ESTABLISHED);
+	count("\"allowed\":2,\"refused\":2,\"failed\":1,\"unfinished\":1", "use", VERIFY_COMPLETE);
+	count("\"allowed\":2,\"refused\":2,\"failed\":1,\"unfinished\":0", "use",
+	    VERIFY_NOT_ESTABLISHED);
+	count("\"allowed\":4,\"refused\":2,\"failed\":1,\"unfinished\":1", "use", VERIFY_GAP);
+	count("\"allowed\":\"?\"", NULL, VERIFY_COMPLETE);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good),
+		cmocka_unit_test(twice),
+		cmocka_unit_test(behind),
+		cmocka_unit_test(places),
+		cmocka_unit_test(counts),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
