@@ -481,6 +481,23 @@ say_nobody(struct asking *asking)
 		    "whom to believe");
 }
 
+/* A stamp is kept behind the checkpoint that was stamped.  Where that one is gone
+ * the token does not tell what it was of, so its size is no more than a name. */
+static uint64_t
+lone_stamp(const struct asking *asking)
+{
+	const struct anchor_question *q = asking->question;
+	const struct gather *gather = &asking->gather;
+	uint64_t size = gather->stamps > 0 ? gather->stamp[gather->stamps - 1].size : 0;
+
+	if (q->bundle || size <= q->records)
+		return 0;
+	for (unsigned i = gather->notes; i > 0; i--)
+		if (gather->note[i - 1].at.size == size)
+			return 0;
+	return size;
+}
+
 int
 anchor_ask(const struct anchor_question *question,
     struct anchor_answer *answer)
@@ -499,6 +516,7 @@ anchor_ask(const struct anchor_question *question,
 	for (unsigned i = asking.gather.notes; i > 0; i--)
 		take_note(&asking, &asking.gather.note[i - 1]);
 	drop_doubles(answer);
+	answer->lone = lone_stamp(&asking);
 	if (answer->code != NULL)
 		refute(&asking);
 	else if (question->trust != NULL)

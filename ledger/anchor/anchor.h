@@ -57,6 +57,8 @@ struct anchor_answer {
 	int64_t time_s;		/* since then at the latest */
 	const char *code;	/* of a refutation: "fork", "rollback"; else NULL */
 	uint64_t contradiction;	/* the size of the checkpoint that refutes */
+	uint64_t lone;		/* a ledger's: a stamp is kept for so many records,
+				 * more than there are, and no checkpoint; 0: none */
 	struct anchor_claim claim[TRUST_WITNESSES_MAX + TRUST_AUTHORITIES_MAX];
 	unsigned claims;
 };

@@ -221,6 +221,13 @@ state_anchoring(struct verify_result *r, const struct anchor_answer *answer)
 	r->anchoring.verdict = verdicts[answer->verdict];
 	snprintf(r->anchoring.text, sizeof(r->anchoring.text), "%s",
 	    answer->text);
+	if (answer->lone > 0) {
+		verify_find(r, VERIFY_NOT_ESTABLISHED, "rollback", "a time stamp is kept for a "
+		    "checkpoint of %" PRIu64 " records, %" PRIu64 " are there, and the "
+		    "checkpoint is gone: the ledger may have been cut", answer->lone, r->size);
+		r->anchoring.verdict = verify_worse(r->anchoring.verdict,
+		    VERIFY_NOT_ESTABLISHED);
+	}
 	if (answer->code != NULL)
 		verify_find(r, VERIFY_GAP, answer->code, "%s", answer->text);
 	else if (answer->demanded)

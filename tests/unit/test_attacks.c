@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -258,6 +259,27 @@ an_open_without_a_close(void **state)
 	assert_int_equal(c.result.completeness.verdict, VERIFY_NOT_ESTABLISHED);
 }
 
+/* All that is signed was cut, and a stamp of what there was forgotten. */
+static void
+a_stamp_without_its_checkpoint(void **state)
+{
+	char made[96], anchors[128], name[64];
+	size_t more;
+
+	assert_int_equal(case_verify_maker(&c, &m, made), VERIFY_COMPLETE);
+	snprintf(anchors, sizeof(anchors), "%s/anchors", made);
+	assert_int_equal(mkdir(anchors, 0700), 0);
+	for (more = 0; more < 2; more++) {
+		snprintf(name, sizeof(name), "%020zu.tsa.tsr", m.count + more);
+		write_file(anchors, name, "stamp", 5);
+		assert_int_equal(case_verify(&c, made), more == 0 ? VERIFY_COMPLETE :
+		    VERIFY_NOT_ESTABLISHED);
+		assert_int_equal(case_find(&c, "rollback") != NULL, more == 1);
+	}
+	assert_int_equal(c.result.integrity.verdict, VERIFY_COMPLETE);
+	assert_int_equal(c.result.anchoring.verdict, VERIFY_NOT_ESTABLISHED);
+}
+
 static void
 checkpoints_rolled_back(void **state)
 {
@@ -497,6 +519,7 @@ main(void)
 		ROW(the_tail_cut_inside_the_unsealed_part),
 		ROW(a_whole_stream_removed),
 		ROW(an_open_without_a_close),
+		ROW(a_stamp_without_its_checkpoint),
 		ROW(checkpoints_rolled_back),
 		ROW(two_forks),
 		ROW(rewound_and_regrown),
