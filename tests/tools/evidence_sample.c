@@ -211,7 +211,7 @@ static void
 put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 {
 	char body[512], hex[65];
-	uint64_t run, use, grant;
+	uint64_t run, use, grant, closed, closed_seq;
 	size_t i;
 
 	maker_add(m, "broker", "open", NULL, "{\"origin\":\"" MAKER_ORIGIN "\",\"version\":"
@@ -240,14 +240,15 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 			maker_add(m, "broker", "decision", "run_other", "{\"decision\":\"allow\"}");
 	}
 	snprintf(body, sizeof(body), "{\"state\":\"closed\",\"parent\":\"%s\"}", hex);
-	maker_add(m, "broker", "run", RUN, body);
+	closed = maker_add(m, "broker", "run", RUN, body);
+	closed_seq = m->stream[0].seq - 1;
 	if (unclean)
 		put_unclean(m, hex);
 	else
 		put_clean(m, hex);
 	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"first_seq\":3,\"last_seq\":%d,"
 	    "\"first_index\":3,\"last_index\":%d,\"counts\":{\"allowed\":1,\"refused\":0}}", hex,
-	    (int)m->stream[0].seq - 1, (int)m->count - 1);
+	    (int)closed_seq, (int)closed);
 	maker_add(m, "broker", "teardown", RUN, body);
 	maker_seal(m);
 	snprintf(body, sizeof(body), "{\"first_seq\":0,\"last_seq\":%d}", (int)m->stream[0].seq);
