@@ -125,6 +125,45 @@ make_scanner(const struct verify_args *args, const struct verify_defaults *defau
 	return scanner;
 }
 
+/* Where nothing was found that outweighs it. */
+static void
+incomplete(struct scan_result *scanned, const char *why)
+{
+	if (scanned->verdict == SCAN_CLEAN)
+		scanned->verdict = SCAN_INCOMPLETE;
+	if (scanned->incomplete_count++ == 0)
+		snprintf(scanned->incomplete, sizeof(scanned->incomplete), "%.250s", why);
+}
+
+/*
+ * The broker knew the secret that it found; nobody who looks later need know it: it
+ * may be too weak for a tag, or revoked since.  So its word counts whatever was
+ * looked for here, if the records are as they were signed.
+ */
+static void
+take_found(const struct scan_words *words, const struct verify_result *verified,
+    struct scan_result *scanned)
+{
+	struct scan_finding *f;
+
+	if (verified->integrity.verdict != VERIFY_COMPLETE) {
+		incomplete(scanned, "a scan record says that the broker found a secret in these "
+		    "records; that it is as it was signed is not established");
+		return;
+	}
+	scanned->verdict = SCAN_FOUND;
+	scanned->sealed_found = words->found;
+	scanned->finding_count += words->found;
+	if (scanned->findings == SCAN_FINDINGS_MAX)
+		return;
+	f = &scanned->finding[scanned->findings++];
+	*f = (struct scan_finding){ .line = words->line, .offset = words->offset,
+	    .confidence = SCAN_HIGH, .known = true };
+	snprintf(f->path, sizeof(f->path), "%s", words->file);
+	snprintf(f->what, sizeof(f->what), "a secret of the vault, found before sealing");
+	snprintf(f->form, sizeof(f->form), "the broker's signed scan record");
+}
+
 /*
  * Where nobody looked for the secrets themselves, by value or by tag, the broker
  * did before it sealed: its signed word stands for it, if all of it is good and
@@ -135,30 +174,28 @@ static void
 stand_in(const struct verify_args *args, const struct verify_result *verified,
     const char *why, struct scan_result *scanned)
 {
-	struct scan_words words;
+	const struct scan_words words = scan_words_of(args->dir,
+	    verified->kind == VERIFY_BUNDLE ? verified->run : NULL);
+	char text[WHY + 64];
 
+	if (words.found > 0)
+		take_found(&words, verified, scanned);
 	if (scanned->verdict != SCAN_CLEAN || scanned->secrets > 0 || scanned->tags > 0)
 		return;
-	words = scan_words_of(args->dir,
-	    verified->kind == VERIFY_BUNDLE ? verified->run : NULL);
 	if (words.other == 0 && words.without == 0 &&
 	    verified->integrity.verdict == VERIFY_COMPLETE)
 		scanned->sealed = words.clean;
 	if (words.other == 0 && (scanned->sealed > 0 ||
 	    (words.needed == 0 && why[0] == '\0')))
 		return;
-	scanned->verdict = SCAN_INCOMPLETE;
-	scanned->incomplete_count++;
+	snprintf(text, sizeof(text), "the vault's secrets were not looked for: %.180s", why);
 	if (words.other > 0)
-		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
-		    "the broker did not find its records clean of its secrets before it sealed them");
-	else if (why[0] != '\0')
-		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
-		    "the vault's secrets were not looked for: %.180s", why);
-	else
-		snprintf(scanned->incomplete, sizeof(scanned->incomplete),
-		    "a secret was used, and no signed scan record says that the broker looked "
-		    "for it (its owner can: countersign verify, or --tags)");
+		snprintf(text, sizeof(text), "the broker did not find its records clean of its "
+		    "secrets before it sealed them");
+	else if (why[0] == '\0')
+		snprintf(text, sizeof(text), "a secret was used, and no signed scan record says "
+		    "that the broker looked for it (its owner can: countersign verify, or --tags)");
+	incomplete(scanned, text);
 }
 
 static const char *

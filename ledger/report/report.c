@@ -60,7 +60,9 @@ secrets_statement(const struct scan_result *scan)
 	}
 	if (scan->verdict == SCAN_FOUND) {
 		s.verdict = VERIFY_GAP;
-		snprintf(s.text, sizeof(s.text), "%" PRIu64 " found", scan->finding_count);
+		snprintf(s.text, sizeof(s.text), "%" PRIu64 " found%s", scan->finding_count,
+		    scan->sealed_found > 0 ? "; the broker's own signed scan record says that a "
+		    "secret of its vault stands in these records" : "");
 		return s;
 	}
 	s.verdict = VERIFY_COMPLETE;

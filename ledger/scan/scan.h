@@ -58,6 +58,7 @@ struct scan_result {
 	unsigned tags;			/* with padding */
 	unsigned sealed;		/* scan records that stand in for both: the
 					 * verifier counts them */
+	unsigned sealed_found;		/* scan records that say found: each is a finding */
 	uint64_t incomplete_count;
 	char incomplete[256];		/* the first reason, or "" */
 };

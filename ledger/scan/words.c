@@ -1,4 +1,5 @@
 /* What a ledger's own scan records say, and of what. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct waiting {
 
 struct words {
 	const char *run;		/* of a bundle; NULL: every run counts */
+	uint64_t first;			/* index of the first record that is here */
 	struct facts facts;
 	unsigned waits;
 	struct waiting waiting[WAITING_MAX];
@@ -100,6 +102,29 @@ looked_for_some(const json_t *body)
 	return secrets == NULL || json_integer_value(secrets) > 0;
 }
 
+static bool
+is_own(const struct words *w)
+{
+	return w->run != NULL && strcmp(w->run, w->facts.run) == 0;
+}
+
+/* A secret that stands in these records, by the word of who knew it.  What another
+ * run's scan found may lie before a bundle. */
+static void
+take_found(struct words *w, const struct reader_line *line)
+{
+	const json_t *from = json_object_get(w->facts.body, "first_index");
+
+	if (strcmp(w->facts.event, "found") != 0 || (!is_own(w) && (!json_is_integer(from) ||
+	    json_integer_value(from) < 0 || (uint64_t)json_integer_value(from) < w->first)))
+		return;
+	if (w->said.found++ > 0)
+		return;
+	snprintf(w->said.file, sizeof(w->said.file), "%s", line->file);
+	w->said.line = line->line;
+	w->said.offset = line->offset;
+}
+
 /*
  * A run's scan speaks for it where it looked at all that stands between the
  * run's opening and its close, and looked for secrets if it used one.  That
@@ -138,10 +163,12 @@ take(struct words *w, const struct reader_line *line)
 	if (!run && !is(&line->record.type, "scan"))
 		return;
 	facts_read(&w->facts, &line->record);
-	if (run)
+	if (run) {
 		run_goes_on(w, line->index);
-	else
+	} else {
+		take_found(w, line);
 		scan_said(w);
+	}
 	facts_free(&w->facts);
 }
 
@@ -158,6 +185,7 @@ scan_words_of(const char *dir, const char *run)
 		return said;
 	w->run = run;
 	reader = reader_open(dir, err, sizeof(err));
+	w->first = reader != NULL ? reader_first(reader) : 0;
 	while (reader != NULL && reader_next(reader, &line, err, sizeof(err)) == 1)
 		if (line.rule == NULL)
 			take(w, &line);

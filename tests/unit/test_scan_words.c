@@ -50,10 +50,9 @@ scanned(struct maker *m, const char *run, const char *verdict, uint64_t from, ui
 }
 
 /* Saves and frees it. */
-static void
-says(struct maker *m, const char *run, unsigned clean, unsigned other, unsigned without)
+static struct scan_words
+said(struct maker *m, const char *run)
 {
-	struct scan_words words;
 	char dir[128];
 
 	maker_seal(m);
@@ -61,7 +60,14 @@ says(struct maker *m, const char *run, unsigned clean, unsigned other, unsigned 
 	remove_tree(dir);
 	maker_save(m, dir, 0);
 	maker_free(m);
-	words = scan_words_of(dir, run);
+	return scan_words_of(dir, run);
+}
+
+static void
+says(struct maker *m, const char *run, unsigned clean, unsigned other, unsigned without)
+{
+	const struct scan_words words = said(m, run);
+
 	assert_int_equal(words.clean, clean);
 	assert_int_equal(words.other, other);
 	assert_int_equal(words.without, without);
@@ -222,6 +228,38 @@ used_behind_its_scan(void **state)
 	says(&m, "run_a", 1, 0, 1);
 }
 
+/* Where the first of those stands; another run's counts as well where it looked at
+ * nothing else, and what is incomplete is no finding. */
+static void
+found(void **state)
+{
+	struct scan_words words;
+	struct maker m;
+	uint64_t a, b, last;
+
+	maker_init(&m);
+	a = opened(&m, "run_a");
+	b = opened(&m, "run_b");
+	last = closed(&m, "run_b");
+	scanned(&m, "run_b", "found", b, last);
+	last = closed(&m, "run_a");
+	scanned(&m, "run_a", "found", a, last);
+	words = said(&m, "run_a");
+	assert_int_equal(words.other, 2);
+	assert_int_equal(words.found, 2);
+	assert_int_equal(words.line, last - 1);	/* run_b's, two records before that close */
+	assert_string_equal(words.file, "records-00000000000000000000.jsonl");
+
+	maker_init(&m);
+	a = opened(&m, "run_a");
+	last = closed(&m, "run_a");
+	scanned(&m, "run_a", "incomplete", a, last);
+	maker_add(&m, "broker", "scan", "run_b", "{\"verdict\":\"found\"}");
+	words = said(&m, "run_a");
+	assert_int_equal(words.other, 2);
+	assert_int_equal(words.found, 0);
+}
+
 static void
 nothing_there(void **state)
 {
@@ -242,6 +280,7 @@ main(void)
 		cmocka_unit_test(opened_twice),
 		cmocka_unit_test(of_a_used_secret),
 		cmocka_unit_test(used_behind_its_scan),
+		cmocka_unit_test(found),
 		cmocka_unit_test(nothing_there),
 	};
 

@@ -77,6 +77,9 @@ struct scan_words {
 	unsigned other;		/* found, incomplete; whichever run's */
 	unsigned without;	/* runs without one, or with one that looked at less */
 	unsigned needed;	/* those of these that used a secret, as their records say */
+	unsigned found;		/* of `other`: found, in records that are all here */
+	char file[80];		/* where the first of those stands */
+	uint64_t line, offset;
 };
 struct scan_words scan_words_of(const char *dir, const char *run);
 
