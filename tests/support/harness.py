@@ -13,6 +13,7 @@ import os
 import random
 import resource
 import shutil
+import signal
 import socket
 import string
 import subprocess
@@ -89,7 +90,11 @@ class Bench:
 
     def close(self):
         if os.path.exists(os.path.join(self.home, "run", "daemon.json")):
-            self.cs("stop", timeout=20)
+            pid = self.daemon()["pid"]
+            try:
+                self.cs("stop", timeout=20)
+            except subprocess.TimeoutExpired:   # one that has no descriptor left, for instance
+                os.kill(pid, signal.SIGKILL)
         for child in self.children:
             child.terminate()
         for child in self.children:
