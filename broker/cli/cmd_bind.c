@@ -1,7 +1,8 @@
-/* countersign bind|unbind|bindings: where a secret may go. */
+/* countersign bind|unbind: where a secret may go. */
 #include "binding/binding.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/cmd_bindings.h"
 #include "cli/data.h"
 #include "cli/env_names.h"
 #include "cli/lacking.h"
@@ -30,11 +31,6 @@ const struct opt cmd_bind_opts[] = {
 	{ "cost", 0, "N", false, "what one request costs, in units of your choice; see `run --budget-cost`" },
 	{ "escaped-slash", 0, NULL, false, "let paths hold %2F, which ends a segment for * (npm's @scope%2Fname, GitLab's group%2Fproject)" },
 	{ "replace", 0, NULL, false, "replace a binding of that name" },
-	{ NULL, 0, NULL, false, NULL }
-};
-
-const struct opt cmd_bindings_opts[] = {
-	{ "json", 0, NULL, false, "print JSON" },
 	{ NULL, 0, NULL, false, NULL }
 };
 
@@ -408,67 +404,6 @@ look_for_secret(const char *name)
 	client_reply_release(&reply);
 }
 
-static void
-print_list(const json_t *list)
-{
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(list, i, one)
-		printf("%s%s", i > 0 ? ", " : "", cli_clean(json_string_value(one)));
-}
-
-static void
-print_hosts(const json_t *list)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(list, i, one) {
-		const char *host = json_string_value(one);
-		const bool v6 = host != NULL && strchr(host, ':') != NULL;
-
-		printf("%s%s%s%s", i > 0 ? ", " : "", v6 ? "[" : "",
-		    cli_clean(host), v6 ? "]" : "");
-	}
-}
-
-static void
-print_binding(const char *id, const json_t *binding, const json_t *secrets)
-{
-	const char *secret = client_str(binding, "secret");
-	const char *lacking = lacking_reason(secrets, secret);
-	const json_t *place = json_object_get(binding, "placement");
-	const char *kind = client_str(place, "kind");
-
-	printf("%s: secret %s to %s://", cli_clean(id), cli_clean(secret),
-	    cli_clean(client_str(binding, "scheme")));
-	print_hosts(json_object_get(binding, "hosts"));
-	printf(":%" JSON_INTEGER_FORMAT " as ",
-	    json_integer_value(json_object_get(binding, "port")));
-	if (strcmp(kind, "header") == 0)
-		printf("%s: %s", cli_clean(client_str(place, "name")),
-		    cli_clean(client_str(place, "template")));
-	else if (strcmp(kind, "basic") == 0)
-		printf("Basic %s:{}", cli_clean(client_str(place, "user")));
-	else
-		printf("?%s={}", cli_clean(client_str(place, "name")));
-	printf("\n  may: ");
-	print_list(json_object_get(binding, "allow"));
-	if (json_is_true(json_object_get(binding, "escaped_slash")))
-		printf("; paths may hold %%2F");
-	if (json_array_size(json_object_get(binding, "env")) > 0) {
-		printf("\n  placeholder in: ");
-		print_list(json_object_get(binding, "env"));
-	}
-	if (lacking != NULL) {
-		printf("\n  no placeholder in new runs: %s; ", lacking);
-		printf("`countersign secret put` or `rotate` with %s stores one",
-		    cli_clean(secret));
-	}
-	putchar('\n');
-}
-
 int
 cmd_bind(const struct opts *opts)
 {
@@ -494,7 +429,7 @@ cmd_bind(const struct opts *opts)
 	} else {
 		json_object_set_new(bindings, bind.id, binding);
 		if ((rc = data_commit(data)) == CLI_OK) {
-			print_binding(bind.id, binding, NULL);
+			cmd_bindings_print(bind.id, binding, NULL);
 			look_for_secret(bind.secret);
 		}
 	}
@@ -527,42 +462,4 @@ cmd_unbind(const struct opts *opts)
 	}
 	data_close(data);
 	return rc;
-}
-
-int
-cmd_bindings(const struct opts *opts)
-{
-	char err[CLI_ERR_MAX];
-	struct data *data;
-	json_t *bindings, *binding, *secrets;
-	const char *id;
-	int rc;
-
-	if (opts->n_rest != 0)
-		return cli_usage("bindings takes no operands");
-	if ((rc = cli_need_home()) != 0)
-		return rc;
-	if ((data = data_open(err, sizeof(err))) == NULL) {
-		cli_err("%s", err);
-		return CLI_USAGE;
-	}
-	if (data_check(data, err, sizeof(err)) != 0) {
-		cli_err("%s", err);
-		data_close(data);
-		return CLI_USAGE;
-	}
-	bindings = data_object(data_root(data), "bindings");
-	if (opt_flag(opts, "json")) {
-		json_dumpf(bindings, stdout, JSON_INDENT(2));
-		putchar('\n');
-	} else if (json_object_size(bindings) == 0) {
-		puts("no bindings yet; see `countersign bind --help`");
-	} else {
-		secrets = lacking_secrets();
-		json_object_foreach(bindings, id, binding)
-			print_binding(id, binding, secrets);
-		json_decref(secrets);
-	}
-	data_close(data);
-	return CLI_OK;
 }
