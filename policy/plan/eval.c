@@ -124,11 +124,14 @@ run_func(struct eval *eval, const struct plan_func *func,
 	frame.locals = arena_array(eval->arena, func->n_locals,
 	    sizeof(*frame.locals));
 	memset(frame.locals, 0, func->n_locals * sizeof(*frame.locals));
-	for (i = 0; i < func->n_params; i++)
+	for (i = 0; i < func->n_params; i++) {
+		value_fix(eval->arena, args[i]);
 		frame.locals[func->params[i]] = args[i];
+	}
 	for (i = 0; i < func->n_blocks && end != RETURNED; i++)
 		end = run_block(eval, &frame, &func->blocks[i]);
 	eval->depth--;
+	value_fix(eval->arena, frame.result);
 	return frame.result;
 }
 
@@ -655,6 +658,9 @@ prepare(struct eval *eval)
 	eval->results = value_set(eval->arena, 0);
 	eval->memo = arena_alloc(eval->arena, memo_size);
 	memset(eval->memo, 0, memo_size);
+	/* What rules read is found without running them (plan_reads.h): a plan
+	 * that puts one part of the input into another would make that wrong. */
+	value_fix(eval->arena, eval->input);
 }
 
 static void

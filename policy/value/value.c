@@ -151,8 +151,8 @@ grow(struct arena *arena, struct value *v)
 static inline void
 reserve_one(struct arena *arena, struct value *v)
 {
-	if (v->frozen)
-		arena_fail(arena, "the plan changes a value of the pack");
+	if (v->frozen || v->fixed)
+		arena_fail(arena, "the plan changes a value that others hold");
 	if (v->col.n == v->cap)
 		grow(arena, v);
 }
@@ -593,8 +593,8 @@ insert(struct arena *arena, struct value *v, const struct value *key,
 	uint32_t n = v->col.n, at = n;
 	bool found = false;
 
-	if (v->frozen)
-		arena_fail(arena, "the plan changes a value of the pack");
+	if (v->frozen || v->fixed)
+		arena_fail(arena, "the plan changes a value that others hold");
 	if (!v->unsorted && n > 0 &&
 	    value_compare(arena, value_key_at(v, n - 1), key) >= 0) {
 		at = search(arena, v, key, &found);
@@ -643,6 +643,29 @@ value_freeze(struct arena *arena, const struct value *value)
 			value_freeze(arena, v->col.items[i]);
 	}
 	v->frozen = true;
+}
+
+/* What is fixed or frozen is so all the way down: each part is visited once. */
+static void
+fix(struct arena *arena, const struct value *value, unsigned depth)
+{
+	struct value *v = (struct value *)(uintptr_t)value;
+
+	if (v->frozen || v->fixed || !value_is_collection(v))
+		return;
+	if (depth == 0)
+		arena_fail(arena, "values nested too deeply");
+	arena_step(arena, v->col.n / 8);
+	v->fixed = true;
+	for (size_t i = 0; i < v->col.n * stride(v); i++)
+		fix(arena, v->col.items[i], depth - 1);
+}
+
+void
+value_fix(struct arena *arena, const struct value *value)
+{
+	if (value != NULL)
+		fix(arena, value, VALUE_DEPTH_MAX);
 }
 
 const struct value *

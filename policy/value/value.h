@@ -23,6 +23,7 @@ struct value {
 	bool truth : 1;		/* boolean */
 	bool is_int : 1;	/* number: spelled as an integer, equal to num.i */
 	bool frozen : 1;
+	bool fixed : 1;		/* no plan changes it any more, see value_fix() */
 	bool unsorted : 1;	/* object, set: as inserted; table in use */
 	uint32_t cap;		/* array, object, set: room for this many */
 	union {
@@ -82,6 +83,12 @@ bool value_has(struct arena *arena, const struct value *set,
 /* Put an object or set in order: before iterating over it by index. */
 void value_sort(struct arena *arena, const struct value *collection);
 void value_freeze(struct arena *arena, const struct value *value);
+/*
+ * From now on a plan that puts something into it, or into anything in it, is
+ * stopped, as it is for frozen values; but it lives no longer than before.  For
+ * what others hold, too: the input, and what is handed to a function or given back.
+ */
+void value_fix(struct arena *arena, const struct value *value);
 /* All of it into arena, frozen; parts that are frozen already are shared. */
 const struct value *value_copy_frozen(struct arena *arena,
     const struct value *value);

@@ -75,6 +75,9 @@ enum { DECISION, ALLOW, REASON, RESULT_TEXT, FORMAT, SECTIONS, MEMBERS = SECTION
 /* Of which plans have few or many: what makes numbers matter themselves, and
  * the input as a whole. */
 static bool exact, wild;
+/* Whether it puts things into what others hold: the input, what was handed to it, or
+ * given back. */
+static bool meddles;
 
 static const char *const comparisons[] = {
 	"lt", "lte", "gt", "gte", "equal", "neq"
@@ -279,6 +282,26 @@ call_another(struct out *o, unsigned func)
 }
 
 static void
+meddle(struct out *o, unsigned func)
+{
+	bool list = one_in(3);
+	unsigned to;
+
+	if (one_in(3))
+		call_another(o, func);
+	to = one_in(4) ? (unsigned)ARG : any_local();
+	if (one_in(2))
+		dot(o, IN, SECTIONS + draw(5), to = free_local());
+	stmt(o, list ? "IsArray" : "IsObject");
+	put(o, "\"source\":{\"type\":\"local\",\"value\":%u}}}", to);
+	stmt(o, list ? "ArrayAppend" : "ObjectInsert");
+	if (!list)
+		text(o, "key", MEMBERS + draw(ID + 1 - MEMBERS));
+	local(o, "value", any_local());
+	last(o, list ? "array" : "object", to);
+}
+
+static void
 keep_in_list(struct out *o)
 {
 	unsigned from = exact ? any_local() : number(o);
@@ -300,7 +323,9 @@ one_stmt(struct out *o, unsigned func, unsigned depth)
 	};
 	unsigned kind = draw(16), i;
 
-	if (kind < 6) {
+	if (meddles && one_in(6)) {
+		meddle(o, func);
+	} else if (kind < 6) {
 		compare(o);
 	} else if (kind < 8) {
 		call_another(o, func);
@@ -556,6 +581,27 @@ random_plans_decide_the_same(void **state)
 	assert_in_range(counts.different, n / 20, n);
 }
 
+/* No compiler writes such plans; a hand may. */
+static void
+plans_that_meddle_decide_the_same(void **state)
+{
+	static struct out o;
+	struct counts counts = { 0, 0 };
+
+	(void)state;
+	meddles = true;
+	for (unsigned i = 0; i < PLANS; i++) {
+		struct policy_pack *pack;
+
+		plan(&o);
+		pack = pack_of(&o);
+		decide_both(pack, &counts);
+		policy_pack_unref(pack);
+	}
+	meddles = false;
+	assert_in_range(counts.different, PLANS, PLANS * INPUTS);
+}
+
 /* --- ranges ------------------------------------------------------------- */
 
 enum { BYTES_OUT, COST, REQUESTS, WALL_MS, USES_LEFT, NOW_NS };
@@ -697,6 +743,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_plans_decide_the_same),
+		cmocka_unit_test(plans_that_meddle_decide_the_same),
 		cmocka_unit_test(comparisons_narrow),
 		cmocka_unit_test(ranges_add_up),
 		cmocka_unit_test(the_moving_ones_are_named),
