@@ -59,7 +59,8 @@ def little_may_be_locked():
 class Bench:
     def __init__(self, hosts=("api.example.com",), config=None, init=True, private=True, tls=True, env=None):
         self.hosts, self.extra, self.init, self.private, self.tls = list(hosts), config or {}, init, private, tls
-        self.dir = tempfile.mkdtemp(prefix="cs-")
+        # By the session's number tests/run finds what is left of a test that was killed.
+        self.dir = tempfile.mkdtemp(prefix=f"cs-{os.getsid(0)}-")
         self.home = os.path.join(self.dir, "home")
         self.secret = made_up_token()
         self.log_path = os.path.join(self.dir, "access.log")
@@ -70,6 +71,8 @@ class Bench:
         self.children = []
 
     def __enter__(self):
+        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # by way of close()
         try:
             self.write("pass", "correct horse battery\n", 0o600)
             self.write("secret", self.secret + "\n", 0o600)
