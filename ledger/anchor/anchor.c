@@ -23,7 +23,6 @@ enum relation {
 struct asking {
 	const struct anchor_question *question;
 	struct anchor_answer *answer;
-	struct gather gather;
 };
 
 /* ---- which of them belong here ---- */
@@ -143,7 +142,7 @@ take_stamp(struct asking *asking, const struct gather_note *note,
 	if (note_parse(&parsed, note->text, note->len, &rule) != 0 ||
 	    (n = cosign_plain(&parsed, epochs_key(q->epochs, note->at.size),
 	    plain, sizeof(plain))) < 0 ||
-	    (der = gather_stamp(&asking->gather, q->dirfd, stamp, &len)) == NULL)
+	    (der = gather_stamp(q->others, q->dirfd, stamp, &len)) == NULL)
 		return;
 	stamp_digest(plain, (size_t)n, digest);
 	if (stamp_check(der, len, digest, NULL, authority->ca_file, &out, why,
@@ -161,8 +160,8 @@ take_stamps(struct asking *asking, const struct gather_note *note)
 {
 	const struct trust *trust = asking->question->trust;
 
-	for (unsigned k = 0; k < asking->gather.stamps; k++) {
-		const struct gather_stamp *stamp = &asking->gather.stamp[k];
+	for (unsigned k = 0; k < asking->question->others->stamps; k++) {
+		const struct gather_stamp *stamp = &asking->question->others->stamp[k];
 
 		for (unsigned i = 0; stamp->size == note->at.size &&
 		    i < trust->authorities; i++) {
@@ -235,7 +234,7 @@ is_wanted(const struct asking *asking, const struct gather_note *note)
 static void
 take_note(struct asking *asking, const struct gather_note *note)
 {
-	bool wanted = is_wanted(asking, note);
+	bool wanted = asking->question->trust != NULL && is_wanted(asking, note);
 	enum relation relation = relate(asking->question, note, wanted);
 
 	if ((relation == BELONGS && !wanted) || relation == UNKNOWN_RELATION ||
@@ -469,7 +468,7 @@ static void
 say_nobody(struct asking *asking)
 {
 	struct anchor_answer *answer = asking->answer;
-	unsigned n = asking->gather.notes + asking->gather.stamps;
+	unsigned n = asking->question->others->notes + asking->question->others->stamps;
 
 	if (n == 0)
 		append(answer->text, "no witness and no time stamp vouches for "
@@ -487,7 +486,7 @@ static uint64_t
 lone_stamp(const struct asking *asking)
 {
 	const struct anchor_question *q = asking->question;
-	const struct gather *gather = &asking->gather;
+	const struct gather *gather = q->others;
 	uint64_t size = gather->stamps > 0 ? gather->stamp[gather->stamps - 1].size : 0;
 
 	if (q->bundle || size <= q->records)
@@ -498,23 +497,19 @@ lone_stamp(const struct asking *asking)
 	return size;
 }
 
-int
+void
 anchor_ask(const struct anchor_question *question,
     struct anchor_answer *answer)
 {
 	struct asking asking = { .question = question, .answer = answer };
+	const struct gather *others = question->others;
 
 	memset(answer, 0, sizeof(*answer));
 	answer->verdict = ANCHOR_NOT_ESTABLISHED;
-	if (gather_read(&asking.gather, question->dirfd,
-	    question->bundle) != 0) {
-		gather_free(&asking.gather);
-		return -1;
-	}
 	if (question->trust != NULL)
 		name_claims(answer, question->trust);
-	for (unsigned i = asking.gather.notes; i > 0; i--)
-		take_note(&asking, &asking.gather.note[i - 1]);
+	for (unsigned i = others->notes; i > 0; i--)
+		take_note(&asking, &others->note[i - 1]);
 	drop_doubles(answer);
 	answer->lone = lone_stamp(&asking);
 	if (answer->code != NULL)
@@ -523,6 +518,4 @@ anchor_ask(const struct anchor_question *question,
 		conclude(&asking);
 	else
 		say_nobody(&asking);
-	gather_free(&asking.gather);
-	return 0;
 }

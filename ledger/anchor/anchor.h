@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ledger/anchor/gather.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/anchor/trust.h"
 #include "ledger/tree/epochs.h"
@@ -30,6 +31,10 @@ struct anchor_question {
 	bool bundle;
 	const struct trust *trust;	/* NULL: nobody is trusted */
 	const struct epochs *epochs;	/* the log's keys */
+	/* What there is of others' statements.  Of a ledger that is written to
+	 * it is gathered before the records are read: what is gathered after
+	 * them may be of records that came meanwhile, and looks like a cut. */
+	const struct gather *others;
 	struct checkpoint at;		/* signed, and what the records give */
 	uint64_t records;		/* that are there: at.size, or more */
 	int64_t now_s;			/* since 1970; for freshness */
@@ -63,8 +68,7 @@ struct anchor_answer {
 	unsigned claims;
 };
 
-/* 0 and an answer, or -1 where memory lacks. */
-int anchor_ask(const struct anchor_question *question,
+void anchor_ask(const struct anchor_question *question,
     struct anchor_answer *answer);
 
 /*

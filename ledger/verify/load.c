@@ -512,7 +512,9 @@ load_open(struct load *load, const struct verify_options *options,
 		return -1;
 	}
 	result->kind = load->kind;
-	if (keys_load(load, options, result) != 0) {
+	/* Others' statements before the records: anchor.h says why. */
+	if (keys_load(load, options, result) != 0 ||
+	    gather_read(&load->others, load->dirfd, load->kind == VERIFY_BUNDLE) != 0) {
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}
@@ -551,6 +553,7 @@ load_close(struct load *load)
 	if (load->dirfd >= 0)
 		close(load->dirfd);
 	epochs_free(&load->epochs);
+	gather_free(&load->others);
 	manifest_free(&load->manifest);
 	free(load->segment);
 	free(load->seals.seal);

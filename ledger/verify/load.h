@@ -3,6 +3,7 @@
 #ifndef LEDGER_VERIFY_LOAD_H
 #define LEDGER_VERIFY_LOAD_H
 
+#include "ledger/anchor/gather.h"
 #include "ledger/evidence/manifest.h"
 #include "ledger/tree/epochs.h"
 #include "ledger/verify/leaves.h"
@@ -23,6 +24,7 @@ struct load {
 	struct tree_frontier frontier;	/* over what precedes the records */
 	bool frontier_good;
 	struct seals seals;		/* of the log, the latest one, the saved one */
+	struct gather others;		/* what others signed and stamped */
 	struct seal latest, head;	/* head: the saved one, where there is one */
 	char origin[NOTE_NAME_MAX + 1];	/* of the latest one */
 	char *note;			/* its file, or NULL */

@@ -280,6 +280,46 @@ a_stamp_without_its_checkpoint(void **state)
 	assert_int_equal(c.result.anchoring.verdict, VERIFY_NOT_ESTABLISHED);
 }
 
+struct arrival {
+	const char *dir;	/* of anchors */
+	const char *note;	/* of more records than there are */
+};
+
+static void
+others_sign_meanwhile(void *context, uint64_t done, uint64_t total)
+{
+	const struct arrival *arrival = context;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%020zu.note", m.count);
+	write_file(arrival->dir, name, arrival->note, strlen(arrival->note));
+	snprintf(name, sizeof(name), "%020zu.tsa.tsr", m.count + 1);
+	write_file(arrival->dir, name, "stamp", 5);
+}
+
+/* No attack: the ledger grows while it is read, and what others sign by then is
+ * of records that were not there.  Found at the start it is a cut. */
+static void
+anchors_of_what_came_meanwhile(void **state)
+{
+	char made[96], anchors[128];
+	struct arrival arrival = { .dir = anchors };
+
+	assert_int_equal(case_verify_maker(&c, &m, made), VERIFY_COMPLETE);
+	snprintf(anchors, sizeof(anchors), "%s/anchors", made);
+	assert_int_equal(mkdir(anchors, 0700), 0);
+	maker_add(&m, "broker", "open", NULL, "{}");
+	maker_seal(&m);
+	arrival.note = m.checkpoint;
+	c.options.progress = others_sign_meanwhile;
+	c.options.context = &arrival;
+	assert_int_equal(case_verify(&c, made), VERIFY_COMPLETE);
+	assert_null(case_find(&c, "rollback"));
+	assert_int_equal(case_verify(&c, made), VERIFY_GAP);
+	assert_non_null(case_find(&c, "rollback"));
+	assert_int_equal(c.result.anchoring.verdict, VERIFY_GAP);
+}
+
 static void
 checkpoints_rolled_back(void **state)
 {
@@ -520,6 +560,7 @@ main(void)
 		ROW(a_whole_stream_removed),
 		ROW(an_open_without_a_close),
 		ROW(a_stamp_without_its_checkpoint),
+		ROW(anchors_of_what_came_meanwhile),
 		ROW(checkpoints_rolled_back),
 		ROW(two_forks),
 		ROW(rewound_and_regrown),
