@@ -32,6 +32,10 @@ extern const struct opt cmd_ledger_opts[];
 int cmd_ledger(const struct opts *opts);
 extern const struct cli_command cmd_ledger_table[];
 
+extern const struct opt cmd_passphrase_opts[];
+extern const char cmd_passphrase_details[];
+int cmd_passphrase(const struct opts *opts);
+
 #define CMD_CA_NAME "countersign local authority"
 extern const struct cli_command cmd_ca_table[];
 

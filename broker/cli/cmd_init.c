@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "trouble.h"
 #include "cli/cmd.h"
+#include "cli/home_key.h"
 #include "daemon/harden.h"
 #include "daemon/keys.h"
 #include "home.h"
@@ -27,7 +28,6 @@
 #include <jansson.h>
 #include <sodium.h>
 
-#define PASSPHRASE_MIN 8
 #define ORIGIN_MAX 128
 
 const struct opt cmd_init_opts[] = {
@@ -125,16 +125,9 @@ get_passphrase(struct init *init)
 {
 	struct ask_passphrase from = { .fd = -1, .terminal = true, .twice = true,
 	    .file = opt_value(init->opts, "passphrase-file") };
-	struct secret *passphrase;
 
-	passphrase = ask_passphrase(&from, init->err, sizeof(init->err));
-	if (passphrase != NULL && secret_bytes(passphrase).n < PASSPHRASE_MIN) {
-		snprintf(init->err, sizeof(init->err), "the passphrase is shorter "
-		    "than %d bytes: choose a longer one", PASSPHRASE_MIN);
-		secret_unref(passphrase);
-		return NULL;
-	}
-	return passphrase;
+	return home_passphrase_long(ask_passphrase(&from, init->err,
+	    sizeof(init->err)), init->err, sizeof(init->err));
 }
 
 /* --- the parts ------------------------------------------------------- */

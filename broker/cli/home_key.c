@@ -3,15 +3,14 @@
 #include "ask.h"
 #include "cli/cli.h"
 #include "conf/conf.h"
-#include "vault/master.h"
 
 #include <limits.h>
 #include <stdio.h>
 
 static struct secret *
-get_passphrase(char *err, size_t err_len)
+get_passphrase(const char *file, char *err, size_t err_len)
 {
-	struct ask_passphrase from = { .fd = -1, .terminal = true };
+	struct ask_passphrase from = { .fd = -1, .file = file, .terminal = true };
 	struct secret *passphrase = NULL;
 	struct conf conf;
 	char path[PATH_MAX];
@@ -27,27 +26,51 @@ get_passphrase(char *err, size_t err_len)
 }
 
 int
-home_key(const char *purpose, uint8_t *key, char *err, size_t err_len)
+home_master(const char *file, struct master **master,
+    struct secret **passphrase, char *err, size_t err_len)
 {
 	struct vault_error why = { .status = VAULT_OK, .text = "" };
-	struct secret *passphrase = get_passphrase(err, err_len);
-	struct master *master = NULL;
+	struct secret *given = get_passphrase(file, err, err_len);
 	char path[PATH_MAX];
 	struct slice bytes;
-	int status = -1;
 
-	if (passphrase == NULL)
+	*master = NULL;
+	if (given == NULL)
 		return -1;
-	bytes = secret_bytes(passphrase);
+	bytes = secret_bytes(given);
 	cli_home_path("master.json", path, sizeof(path));
-	if (master_open(path, bytes.p, bytes.n, &master, &why) == VAULT_OK) {
-		master_key(master, purpose, key);
-		status = 0;
-	} else {
+	if (master_open(path, bytes.p, bytes.n, master, &why) != VAULT_OK) {
 		snprintf(err, err_len, "%s%s", why.text,
 		    vault_remedy(why.status));
+		secret_unref(given);
+		return -1;
 	}
+	if (passphrase != NULL)
+		*passphrase = given;
+	else
+		secret_unref(given);
+	return 0;
+}
+
+int
+home_key(const char *purpose, uint8_t *key, char *err, size_t err_len)
+{
+	struct master *master = NULL;
+
+	if (home_master(NULL, &master, NULL, err, err_len) != 0)
+		return -1;
+	master_key(master, purpose, key);
 	master_free(master);
+	return 0;
+}
+
+struct secret *
+home_passphrase_long(struct secret *passphrase, char *err, size_t err_len)
+{
+	if (passphrase == NULL || secret_bytes(passphrase).n >= HOME_PASSPHRASE_MIN)
+		return passphrase;
+	snprintf(err, err_len, "the passphrase is shorter than %d bytes: choose a "
+	    "longer one", HOME_PASSPHRASE_MIN);
 	secret_unref(passphrase);
-	return status;
+	return NULL;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <jansson.h>
 #include <sodium.h>
@@ -116,6 +117,7 @@ stretch(const struct envelope *envelope, const void *passphrase, size_t len,
 
 static enum vault_status
 save(const struct envelope *envelope, const char *path,
+    int (*write)(const char *path, const void *bytes, size_t len),
     struct vault_error *err)
 {
 	char salt[2 * SALT_LEN + 1], nonce[2 * NONCE_LEN + 1];
@@ -135,7 +137,7 @@ save(const struct envelope *envelope, const char *path,
 	    envelope->cost.mem_kib, salt, nonce, sealed, sum);
 	assert(len > 0 && (size_t)len < sizeof(text));
 
-	return private_file_create(path, text, (size_t)len) == 0 ? VAULT_OK :
+	return write(path, text, (size_t)len) == 0 ? VAULT_OK :
 	    vault_fail_file(err, path, errno);
 }
 
@@ -224,11 +226,11 @@ load(const char *path, struct envelope *out, struct vault_error *err)
 
 static enum vault_status
 seal(const struct master *master, const char *path, const void *passphrase,
-    size_t len, const struct master_cost *cost, struct vault_error *err)
+    size_t len, const struct master_cost *cost,
+    int (*write)(const char *path, const void *bytes, size_t len),
+    struct vault_error *err)
 {
-	struct envelope envelope = {
-		.cost = cost != NULL ? *cost : master_cost_moderate
-	};
+	struct envelope envelope = { .cost = *cost };
 	uint8_t ad[AD_LEN], *key;
 
 	if (envelope.cost.passes < master_cost_least.passes ||
@@ -246,7 +248,7 @@ seal(const struct master *master, const char *path, const void *passphrase,
 	    master->key, MASTER_KEY_LEN, ad, sizeof(ad), NULL, envelope.nonce,
 	    key);
 	secret_memory_free(key);
-	return save(&envelope, path, err);
+	return save(&envelope, path, write, err);
 }
 
 enum vault_status
@@ -264,11 +266,32 @@ master_create(const char *path, const void *passphrase, size_t len,
 		return vault_fail(err, VAULT_IO, "memory cannot be locked: "
 		    "raise RLIMIT_MEMLOCK (ulimit -l)");
 	crypto_kdf_keygen(master->key);
-	status = seal(master, path, passphrase, len, cost, err);
+	status = seal(master, path, passphrase, len,
+	    cost != NULL ? cost : &master_cost_moderate, private_file_create, err);
 	if (status == VAULT_OK)
 		*out = master;
 	else
 		master_free(master);
+	return status;
+}
+
+enum vault_status
+master_change(const struct master *master, const char *path,
+    const void *passphrase, size_t len, struct vault_error *err)
+{
+	struct envelope old = { 0 };
+	enum vault_status status;
+	int lock;
+
+	if ((status = check_passphrase(len, err)) != VAULT_OK)
+		return status;
+	if ((lock = private_file_lock(path, true)) == -1)
+		return vault_fail_file(err, path, errno);
+	status = load(path, &old, err);
+	if (status == VAULT_OK)
+		status = seal(master, path, passphrase, len, &old.cost,
+		    private_file_replace, err);
+	close(lock);
 	return status;
 }
 

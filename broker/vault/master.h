@@ -40,6 +40,15 @@ enum vault_status master_open(const char *path, const void *passphrase,
     size_t len, struct master **out, struct vault_error *err);
 void master_free(struct master *master);
 
+/*
+ * Seal the same master key under another passphrase, at the file's own cost, in
+ * the place of the old file.  Nothing else is written anew: what lies sealed
+ * under the master key stays as it is, and a copy of the old file still opens
+ * with the old passphrase.  On failure the old file is in place.
+ */
+enum vault_status master_change(const struct master *master, const char *path,
+    const void *passphrase, size_t len, struct vault_error *err);
+
 /* The key for one purpose ("vault", "ledger", "ca", "api", "scan"; another is
  * an error of ours); out is MASTER_KEY_LEN bytes of the caller's locked
  * memory (secret_memory_new). */

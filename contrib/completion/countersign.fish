@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' passphrase' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -246,6 +246,10 @@ complete -c countersign -n '__countersign_at " ledger restart-origin"' -l help -
 complete -c countersign -f -n '__countersign_at ""' -a ca -d 'The local authority that runs trust'
 complete -c countersign -f -n '__countersign_at " ca"' -a renew -d 'Make another local authority'
 complete -c countersign -n '__countersign_at " ca renew"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at ""' -a passphrase -d 'Change the passphrase'
+complete -c countersign -n '__countersign_at " passphrase"' -l passphrase-file -r -d 'read the present passphrase from FILE'
+complete -c countersign -n '__countersign_at " passphrase"' -l new-passphrase-file -r -d 'read the new one from FILE (mode 0600)'
+complete -c countersign -n '__countersign_at " passphrase"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a witness -d 'Be a witness to other people\'s ledgers'
 complete -c countersign -f -n '__countersign_at " witness"' -a init -d 'Make a witness\'s key; print its vkey'
 complete -c countersign -n '__countersign_at " witness init"' -l name -r -d 'what cosignatures call it, like witness.example.com/team'

@@ -34,6 +34,10 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
+	char lock[sizeof(path) + 8];
+
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	unlink(lock);
 	unlink(path);
 	unlink(sealed);
 	return rmdir(dir);
@@ -114,6 +118,34 @@ never_overwrites(void **state)
 	    &err), VAULT_EXISTS);
 	assert_null(other);
 	assert_int_equal(open_with("correct horse", &err), VAULT_OK);
+	master_free(master);
+}
+
+static void
+changes_passphrase(void **state)
+{
+	struct master *master = create(), *again = NULL;
+	uint8_t *a = secret_memory_new(32), *b = secret_memory_new(32);
+	struct vault_error err;
+	uint8_t *file;
+	size_t len = 0;
+
+	assert_int_equal(master_change(master, path, "", 0, &err), VAULT_INVALID);
+	assert_int_equal(open_with("correct horse", &err), VAULT_OK);
+	assert_int_equal(master_change(master, path, "battery", 7, &err), VAULT_OK);
+	assert_int_equal(open_with("correct horse", &err), VAULT_WRONG_KEY);
+	assert_int_equal(master_open(path, "battery", 7, &again, &err), VAULT_OK);
+	master_key(master, "vault", a);
+	master_key(again, "vault", b);
+	assert_memory_equal(a, b, 32);
+	file = private_file_read(path, PRIVATE_SECRET, 4096, &len);
+	assert_non_null(strstr((const char *)file, "\"passes\": 1,\n \"mem_kib\": 8,"));
+	free(file);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(master_change(master, path, "battery", 7, &err), VAULT_MISSING);
+	secret_memory_free(a);
+	secret_memory_free(b);
+	master_free(again);
 	master_free(master);
 }
 
@@ -297,6 +329,7 @@ main(void)
 		cmocka_unit_test(same_keys_again),
 		cmocka_unit_test(wrong_passphrase),
 		cmocka_unit_test(never_overwrites),
+		cmocka_unit_test(changes_passphrase),
 		cmocka_unit_test(every_flip_and_cut),
 		cmocka_unit_test(strict_members),
 		cmocka_unit_test(files_of_others),
