@@ -106,8 +106,8 @@ is_unreserved(unsigned char c)
 	    (c >= '0' && c <= '9') || memchr("-._~", c, 4) != NULL;
 }
 
-static int
-hex_of(char c)
+int
+act_hex(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : lower(c) >= 'a' && lower(c) <= 'f' ?
 	    lower(c) - 'a' + 10 : -1;
@@ -142,9 +142,9 @@ put_path(struct act *act, const char *path)
 
 		if (at - begin + 3 > ACT_PATH_MAX)
 			return "a path of at most 8192 bytes";
-		if (c == '%' && hex_of(path[1]) >= 0 && hex_of(path[2]) >= 0) {
-			const unsigned char of = (unsigned char)(hex_of(path[1]) << 4 |
-			    hex_of(path[2]));
+		if (c == '%' && act_hex(path[1]) >= 0 && act_hex(path[2]) >= 0) {
+			const unsigned char of = (unsigned char)(act_hex(path[1]) << 4 |
+			    act_hex(path[2]));
 
 			at = put_byte(act->target, at, of, is_unreserved(of));
 			path += 2;

@@ -42,6 +42,9 @@ bool act_kind_valid(const char *kind);
 char *act_key(const struct act *act);
 void act_of_key(struct act *act, const char *key);
 
+/* The value of a hexadecimal digit in either case; -1: it is none. */
+int act_hex(char c);
+
 /* The part of an http target before its path: bytes; of others 0. */
 size_t act_origin_len(const struct act *act);
 

@@ -71,13 +71,11 @@ import_next(char **at)
 	}
 	close = *p == '"' ? '"' : ']';
 	for (begin = to = ++p; *p != close; p++) {
-		unsigned high, low;
-
 		if (*p == '\0')
 			return NULL;
 		if (close == '"' && *p == '\\' && p[1] == 'x' &&
-		    sscanf(p + 2, "%1x%1x", &high, &low) == 2) {
-			*to++ = (char)(high << 4 | low);
+		    act_hex(p[2]) >= 0 && act_hex(p[3]) >= 0) {
+			*to++ = (char)(act_hex(p[2]) << 4 | act_hex(p[3]));
 			p += 3;
 		} else if (close == '"' && *p == '\\' && p[1] != '\0') {
 			*to++ = *++p;

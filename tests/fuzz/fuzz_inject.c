@@ -44,19 +44,25 @@ count(struct slice text)
 	return n;
 }
 
+static int
+hex_digit(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ?
+	    tolower((unsigned char)c) - 'a' + 10 : -1;
+}
+
 /* Escapes of a query undone. */
 static unsigned
 count_decoded(struct slice text)
 {
 	static char buf[HEAD_BYTES_MAX];
-	unsigned byte;
 	size_t n = 0;
 
 	for (size_t i = 0; i < text.n; i++)
-		if (text.n - i >= 3 && text.p[i] == '%' && isxdigit((unsigned char)
-		    text.p[i + 1]) && sscanf(text.p + i + 1, "%2x", &byte) == 1 &&
-		    isxdigit((unsigned char)text.p[i + 2])) {
-			buf[n++] = (char)byte;
+		if (text.n - i >= 3 && text.p[i] == '%' &&
+		    hex_digit(text.p[i + 1]) >= 0 && hex_digit(text.p[i + 2]) >= 0) {
+			buf[n++] = (char)(hex_digit(text.p[i + 1]) << 4 |
+			    hex_digit(text.p[i + 2]));
 			i += 2;
 		} else
 			buf[n++] = text.p[i];

@@ -43,15 +43,17 @@ combined_logs(void **state)
 	    "192.0.2.7 - - [30/Nov/2026:02:00:10 +0100] \"GET /a?hidden=1 HTTP/1.1\" 200 5 \"-\" \"x\"\n"
 	    "192.0.2.8 - - [30/Nov/2026:01:00:11 +0000] \"GET /b HTTP/1.1\" 200 5\n"
 	    "192.0.2.7 - - [30/Nov/2026:01:00:12 +0000] \"GET /c\\x20d HTTP/1.1\" 404 5\n"
+	    "192.0.2.7 - - [30/Nov/2026:01:00:13 +0000] \"GET /e\\x 41 HTTP/1.1\" 404 5\n"
 	    "192.0.2.7 - - [30/Nov/2026:01:00:13 +0000] \"-\" 408 0\n"
 	    "192.0.2.7 - - [30/Nov/2026:01:00:14 +0000] \"GET /hidden\" 200 0\n"
 	    "192.0.2.7 - - [30/Nov/2026:25:00:14 +0000] \"GET /hidden HTTP/1.1\" 200 0\n"
-	    "hidden\n", &options, &result, &t), 2);
+	    "hidden\n", &options, &result, &t), 3);
 	assert_int_equal(result.left_out, 2);
 	assert_int_equal(result.unread, 3);
-	assert_int_equal(result.first_unread, 5);
+	assert_int_equal(result.first_unread, 6);
 	assert_string_equal(t.seen[0].key, "http\nGET\nhttps://api.example.com/a");
 	assert_string_equal(t.seen[1].key, "http\nGET\nhttps://api.example.com/c%20d");
+	assert_string_equal(t.seen[2].key, "http\nGET\nhttps://api.example.com/ex%2041");
 	assert_int_equal(t.seen[0].time_us, (T0 + 10) * 1000000);
 	assert_int_equal(t.seen[1].outcome, 404);
 	assert_int_equal(t.resolution_us, 1000000);
