@@ -1,15 +1,13 @@
 /* countersign verify and scan: the auditor's programs with this home's
  * defaults: the last run's evidence, the pinned key, and the vault's secrets to
  * scan for. */
-#include "ask.h"
 #include "cli/cmd.h"
+#include "cli/home_key.h"
 #include "cli/run_bundle.h"
-#include "conf/conf.h"
 #include "daemon/harden.h"
 #include "ledger/command/proof_main.h"
 #include "ledger/command/scan_main.h"
 #include "ledger/command/verify_main.h"
-#include "vault/master.h"
 #include "vault/vault_file.h"
 
 #include <limits.h>
@@ -93,33 +91,11 @@ give_all(struct vault *vault, struct scanner *scanner, char *err,
 	return rc;
 }
 
-static struct secret *
-stored_passphrase(char *err, size_t err_len)
-{
-	struct ask_passphrase from = { .fd = -1 };
-	struct secret *passphrase = NULL;
-	struct conf conf;
-	char path[PATH_MAX];
-
-	cli_home_path("config.json", path, sizeof(path));
-	if (conf_load(path, &conf, err, err_len) != 0)
-		return NULL;
-	from.conf_file = conf.passphrase_file;
-	secret_allow_unlocked(conf.allow_unlocked_memory);
-	if (ask_passphrase_stored(NULL, conf.passphrase_file))
-		passphrase = ask_passphrase(&from, err, err_len);
-	else
-		snprintf(err, err_len, "no passphrase was given "
-		    "($COUNTERSIGN_PASSPHRASE_FILE)");
-	conf_free(&conf);
-	return passphrase;
-}
-
 static struct vault *
 open_vault(char *err, size_t err_len)
 {
 	struct vault_error why = { .status = VAULT_OK, .text = "" };
-	struct secret *passphrase = stored_passphrase(err, err_len);
+	struct secret *passphrase = home_passphrase(NULL, HOME_STORED, err, err_len);
 	struct master *master = NULL;
 	struct vault *vault = NULL;
 	uint8_t *key = sodium_malloc(MASTER_KEY_LEN);

@@ -7,10 +7,11 @@
 #include <limits.h>
 #include <stdio.h>
 
-static struct secret *
-get_passphrase(const char *file, char *err, size_t err_len)
+struct secret *
+home_passphrase(const char *file, enum home_asks asks, char *err, size_t err_len)
 {
-	struct ask_passphrase from = { .fd = -1, .file = file, .terminal = true };
+	struct ask_passphrase from = { .fd = -1, .file = file,
+	    .terminal = asks == HOME_ASK };
 	struct secret *passphrase = NULL;
 	struct conf conf;
 	char path[PATH_MAX];
@@ -20,7 +21,11 @@ get_passphrase(const char *file, char *err, size_t err_len)
 		return NULL;
 	from.conf_file = conf.passphrase_file;
 	secret_allow_unlocked(conf.allow_unlocked_memory);
-	passphrase = ask_passphrase(&from, err, err_len);
+	if (from.terminal || ask_passphrase_stored(file, conf.passphrase_file))
+		passphrase = ask_passphrase(&from, err, err_len);
+	else
+		snprintf(err, err_len, "no passphrase was given "
+		    "($COUNTERSIGN_PASSPHRASE_FILE)");
 	conf_free(&conf);
 	return passphrase;
 }
@@ -30,7 +35,7 @@ home_master(const char *file, struct master **master,
     struct secret **passphrase, char *err, size_t err_len)
 {
 	struct vault_error why = { .status = VAULT_OK, .text = "" };
-	struct secret *given = get_passphrase(file, err, err_len);
+	struct secret *given = home_passphrase(file, HOME_ASK, err, err_len);
 	char path[PATH_MAX];
 	struct slice bytes;
 

@@ -11,8 +11,16 @@
 #define HOME_PASSPHRASE_MIN 8
 
 /*
- * Asks for the passphrase as the daemon does (file: looked at first, or NULL),
- * opens master.json, and gives the master key (master_free).  passphrase is
+ * The passphrase, from where the daemon takes it (file: looked at first, or
+ * NULL).  HOME_STORED: nobody is asked for it.  One reference, or NULL with a
+ * message.
+ */
+enum home_asks { HOME_ASK, HOME_STORED };
+struct secret *home_passphrase(const char *file, enum home_asks asks, char *err,
+    size_t err_len);
+
+/*
+ * Asks for the passphrase, opens master.json, and gives the master key (master_free).  passphrase is
  * NULL, or gets one reference to what was given.  0, or -1 with a message.
  */
 int home_master(const char *file, struct master **master,

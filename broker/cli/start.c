@@ -1,9 +1,8 @@
 #include "cli/start.h"
-#include "trouble.h"
-#include "ask.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "conf/conf.h"
+#include "cli/home_key.h"
+#include "trouble.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -241,18 +240,8 @@ out:
 static int
 get_passphrase(int *fd, char *err, size_t err_len)
 {
-	struct conf conf;
-	struct ask_passphrase from = { .fd = -1, .terminal = true };
-	struct secret *passphrase;
-	char path[PATH_MAX];
+	struct secret *passphrase = home_passphrase(NULL, HOME_ASK, err, err_len);
 
-	cli_home_path("config.json", path, sizeof(path));
-	if (conf_load(path, &conf, err, err_len) != 0)
-		return -1;
-	from.conf_file = conf.passphrase_file;
-	secret_allow_unlocked(conf.allow_unlocked_memory);
-	passphrase = ask_passphrase(&from, err, err_len);
-	conf_free(&conf);
 	if (passphrase == NULL)
 		return -1;
 	*fd = passphrase_pipe(passphrase, err, err_len);

@@ -53,8 +53,10 @@ appended(enum ledger_status status, struct gate_problem *why)
 	return -1;
 }
 
-int
-gate_append(struct ledger_port *port, const char *type, const char *run,
+static int
+append_by(enum ledger_status (*append)(struct ledger_port *port,
+    const struct ledger_record *record, struct ledger_receipt *out),
+    struct ledger_port *port, const char *type, const char *run,
     const char *policy, const char *body, int len, bool seal,
     struct ledger_receipt *receipt, struct gate_problem *why)
 {
@@ -63,7 +65,16 @@ gate_append(struct ledger_port *port, const char *type, const char *run,
 	    .seal = seal };
 
 	return appended(len < 0 ? LEDGER_REJECTED :
-	    ledger_append_soon(port, &record, receipt), why);
+	    append(port, &record, receipt), why);
+}
+
+int
+gate_append(struct ledger_port *port, const char *type, const char *run,
+    const char *policy, const char *body, int len, bool seal,
+    struct ledger_receipt *receipt, struct gate_problem *why)
+{
+	return append_by(ledger_append_soon, port, type, run, policy, body, len, seal,
+	    receipt, why);
 }
 
 int
@@ -71,12 +82,8 @@ gate_append_patient(struct ledger_port *port, const char *type, const char *run,
     const char *policy, const char *body, int len, bool seal,
     struct ledger_receipt *receipt, struct gate_problem *why)
 {
-	struct ledger_record record = { .type = type, .run = run,
-	    .policy = policy, .body = body, .body_len = (size_t)len,
-	    .seal = seal };
-
-	return appended(len < 0 ? LEDGER_REJECTED :
-	    ledger_append_wait(port, &record, receipt), why);
+	return append_by(ledger_append_wait, port, type, run, policy, body, len, seal,
+	    receipt, why);
 }
 
 /* --- life ------------------------------------------------------------ */
