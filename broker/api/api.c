@@ -230,6 +230,8 @@ finish(struct api_call *call)
 	if (!api_body_end(call) || !lane_for(call))
 		return;
 	call->route->handle(call);
+	if (gate_refusals_pending(call->api->options.gate))
+		api_watch_later(call->api->watch);	/* told a while later */
 	if (call->lane != NULL)
 		api_lane_give(call->api, call->lane);
 	call->lane = NULL;

@@ -96,9 +96,11 @@ obligation_add(json_t *list, const char *name, int64_t value)
 		    (json_int_t)value));
 }
 
+/* receipt: NULL where the denial was only counted. */
 static json_t *
 answered(const struct gate_answer *answer, const struct ledger_receipt *receipt)
 {
+	json_t *object;
 	static const char *const words[] = { "deny", "allow", "ask" };
 	const struct policy_decision *policy = &answer->policy;
 	json_t *list = json_array();
@@ -109,10 +111,14 @@ answered(const struct gate_answer *answer, const struct ledger_receipt *receipt)
 	obligation_add(list, "cost", policy->cost);
 	obligation_add(list, "ttl_s", policy->ttl_s);
 	obligation_add(list, "uses", policy->uses);
-	return json_pack("{s:s, s:s, s:s, s:o, s:o}", "decision",
+	object = json_pack("{s:s, s:s, s:s, s:o}", "decision",
 	    words[answer->verdict], "reason", policy->reason, "rule",
-	    policy->rule, "obligations", list, "receipt",
-	    api_receipt(receipt));
+	    policy->rule, "obligations", list);
+	if (receipt != NULL)
+		json_object_set_new(object, "receipt", api_receipt(receipt));
+	else
+		json_object_set_new(object, "counted", json_true());
+	return object;
 }
 
 static void
@@ -124,7 +130,11 @@ record(struct api_call *call, const struct gate_answer *answer)
 	    .body = verdict->record, .body_len = verdict->record_len };
 	struct ledger_receipt receipt;
 
-	if (ledger_append_soon(call->lane->port, &line, &receipt) ==
+	if (answer->verdict == POLICY_DENY &&
+	    !gate_refusal_alone(call->api->options.gate, call->run, verdict,
+	    "action", call->peer.uid, NULL))
+		api_answer(call, 200, answered(answer, NULL));
+	else if (ledger_append_soon(call->lane->port, &line, &receipt) ==
 	    LEDGER_DURABLE)
 		api_answer(call, 200, answered(answer, &receipt));
 	else

@@ -1,6 +1,5 @@
-/* Refusals of callers: a run's are records of their own; those of callers that
- * showed no open run are recorded within the data plane's bounds (plane/flood.h):
- * one by one, then by number. */
+/* Refusals of callers: one by one, then by number, within the bounds of the run
+ * (gate/refusals.h) or of callers that showed no open one (plane/flood.h). */
 #include "api/impl.h"
 
 #include <stdlib.h>
@@ -40,6 +39,19 @@ append(struct api *api, struct api_lane *held, const char *run, const char *body
 		api_lane_give(api, lane);
 }
 
+/* Is it to be a record of its own? */
+static bool
+alone(struct api_call *call, const struct gate_verdict *refusal)
+{
+	struct api *api = call->api;
+
+	if (call->run != NULL)
+		return gate_refusal_alone(api->options.gate, call->run, refusal,
+		    "http", call->peer.uid, NULL);
+	return flood_admits(&api->flood, call->peer.uid, refusal,
+	    clock_now(CLOCK_MONOTONIC, 1000), clock_now(CLOCK_REALTIME, 1000000));
+}
+
 static void
 record(struct api_call *call, unsigned status, const char *rule,
     const char *detail, const char *remedy)
@@ -52,9 +64,7 @@ record(struct api_call *call, unsigned status, const char *rule,
 	if (verdict != NULL) {
 		gate_refuse(api->options.gate, &request, status, rule, detail,
 		    remedy, verdict);
-		if (call->run == NULL && !flood_admits(&api->flood,
-		    call->peer.uid, verdict, clock_now(CLOCK_MONOTONIC, 1000),
-		    clock_now(CLOCK_REALTIME, 1000000)))
+		if (!alone(call, verdict))
 			api_watch_later(api->watch);
 		else if (verdict->record_len > 0)
 			append(api, call->lane, call->run != NULL ?
@@ -84,19 +94,33 @@ api_refuse_input(struct api_call *call, unsigned status, const char *rule,
 	api_refuse(call, status, rule, detail, remedy);
 }
 
+static void
+tell(struct api *api, const struct gate_counted *counted, const struct run *run,
+    char *body)
+{
+	const int n = gate_counted_record(counted, run, body, GATE_RECORD_MAX);
+
+	if (n > 0)
+		append(api, NULL, run != NULL ? run_id(run) : NULL, body,
+		    (size_t)n);
+}
+
 bool
 api_refusals_tell(struct api *api, bool all)
 {
 	char *body = malloc(GATE_RECORD_MAX);
+	struct gate *gate = api->options.gate;
 	struct gate_counted counted;
-	int n;
+	struct run *run = NULL;
 
 	while (body != NULL && flood_take(&api->flood,
-	    clock_now(CLOCK_MONOTONIC, 1000), all, &counted)) {
-		n = gate_counted_record(&counted, body, GATE_RECORD_MAX);
-		if (n > 0)
-			append(api, NULL, NULL, body, (size_t)n);
+	    clock_now(CLOCK_MONOTONIC, 1000), all, &counted))
+		tell(api, &counted, NULL, body);
+	while (body != NULL && gate_refusals_take(gate, all, &run, &counted)) {
+		tell(api, &counted, run, body);
+		gate_outcome_done(run);
+		run_unref(run);
 	}
 	free(body);
-	return flood_pending(&api->flood);
+	return flood_pending(&api->flood) || gate_refusals_pending(gate);
 }

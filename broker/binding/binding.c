@@ -109,6 +109,7 @@ bindings_parse(const char *data, size_t len, char *err, size_t err_len)
 		return NULL;
 	}
 	out->limits = (struct policy_budget){ -1, -1, -1, -1 };
+	out->refusals = -1;
 	out->grant = (struct binding_grant){ 300, 1 };
 	root = json_in_parse(data, len, err, err_len);
 	if (root == NULL || document_read(out, root, err, err_len) == -1) {
@@ -237,6 +238,12 @@ const struct policy_budget *
 bindings_limits(const struct bindings *bindings)
 {
 	return &bindings->limits;
+}
+
+int64_t
+bindings_refusals(const struct bindings *bindings)
+{
+	return bindings->refusals;
 }
 
 const struct binding_grant *

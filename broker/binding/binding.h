@@ -57,6 +57,9 @@ const char *bindings_path_refusal(const struct bindings *bindings,
 
 /* data.limits: what one run may use; -1 where nothing is said. */
 const struct policy_budget *bindings_limits(const struct bindings *bindings);
+/* data.limits.refusals: how many of one run are records of their own; -1 where
+ * nothing is said. */
+int64_t bindings_refusals(const struct bindings *bindings);
 
 /* data.grant: what a grant gets that asks for nothing else. */
 struct binding_grant {

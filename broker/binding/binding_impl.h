@@ -26,6 +26,7 @@ struct bindings {
 	struct range *ranges;
 	size_t n_ranges;
 	struct policy_budget limits;
+	int64_t refusals;
 	struct binding_grant grant;
 };
 

@@ -421,6 +421,7 @@ binding_read_limits(struct bindings *out, json_t *limits, json_t *grant, char *e
 		{ "bytes_out", JSON_IN_INT, false, 0, 0, &out->limits.bytes_out },
 		{ "cost", JSON_IN_INT, false, 0, 0, &out->limits.cost },
 		{ "wall_ms", JSON_IN_INT, false, 0, 0, &out->limits.wall_ms },
+		{ "refusals", JSON_IN_INT, false, 0, 1000000, &out->refusals },
 	};
 	const struct json_in_field of_grant[] = {
 		{ "ttl_s", JSON_IN_INT, false, 1, 86400 * 30, &out->grant.ttl_s },
@@ -428,7 +429,7 @@ binding_read_limits(struct bindings *out, json_t *limits, json_t *grant, char *e
 	};
 
 	if (limits != NULL &&
-	    json_in_read(limits, of_run, 4, "limits", err, err_len) == -1)
+	    json_in_read(limits, of_run, 5, "limits", err, err_len) == -1)
 		return -1;
 	if (grant != NULL &&
 	    json_in_read(grant, of_grant, 2, "grant", err, err_len) == -1)

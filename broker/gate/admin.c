@@ -94,6 +94,7 @@ locks_init(struct gate *gate)
 	if (pthread_mutex_init(&gate->admin, NULL) != 0 ||
 	    pthread_rwlock_init(&gate->lock, NULL) != 0 ||
 	    pthread_mutex_init(&gate->rules_lock, NULL) != 0 ||
+	    pthread_mutex_init(&gate->refusals_lock, NULL) != 0 ||
 	    secrets_init(&gate->secrets) == -1)
 		return -1;
 	return 0;
@@ -149,6 +150,7 @@ gate_free(struct gate *gate)
 {
 	if (gate == NULL)
 		return;
+	refusals_forget(gate);
 	while (gate->first_run != NULL) {
 		atomic_store(&gate->first_run->open, false);
 		run_drop_locked(gate, gate->first_run);
@@ -167,6 +169,7 @@ gate_free(struct gate *gate)
 	pthread_mutex_destroy(&gate->admin);
 	pthread_rwlock_destroy(&gate->lock);
 	pthread_mutex_destroy(&gate->rules_lock);
+	pthread_mutex_destroy(&gate->refusals_lock);
 	free(gate);
 }
 

@@ -256,6 +256,9 @@ record_refusal(struct wish *wish, struct ledger_port *port, char *buf,
 	}
 	atomic_fetch_add(&wish->gate->grants_refused, 1);
 	atomic_fetch_add(&wish->run->refused, 1);
+	if (!problem_alone(wish->gate, wish->run, why, "grant",
+	    wish->options->peer.uid))
+		return;
 	if (gate_append(port, "refusal", wish->run->id, wish->rules->digest,
 	    buf, len, false, &receipt, &failure) == -1)
 		*wish->why = failure;

@@ -251,6 +251,8 @@ record_refusal(struct gate *gate, struct ledger_port *port,
 	char body[4096];
 
 	atomic_fetch_add(&parent->refused, 1);
+	if (!problem_alone(gate, parent, why, "run", options->peer.uid))
+		return;
 	if (gate_append(port, "refusal", parent->id, rules->digest, body,
 	    words_decision(NULL, parent, &what, body, sizeof(body)), false,
 	    &receipt, &failure) == -1)
@@ -401,6 +403,23 @@ teardown_body(struct run *run, const struct ledger_receipt *closed, char *buf,
 	return json_out_end(&out);
 }
 
+/* What was only counted, before the run's last record. */
+static int
+tell_refusals(struct gate *gate, struct ledger_port *port, struct run *run,
+    const char *digest, struct gate_problem *why)
+{
+	struct ledger_receipt receipt;
+	struct gate_counted counted;
+	char body[4096];
+
+	while (refusals_take_last(gate, run, &counted))
+		if (gate_append_patient(port, "refusal", run->id, digest, body,
+		    gate_counted_record(&counted, run, body, sizeof(body)),
+		    false, &receipt, why) == -1)
+			return -1;
+	return 0;
+}
+
 static int
 close_records(struct gate *gate, struct ledger_port *port, struct run *run,
     const struct gate_closer *closer, const char *digest,
@@ -411,7 +430,8 @@ close_records(struct gate *gate, struct ledger_port *port, struct run *run,
 	char body[SEAL_SCAN_MAX];
 	int len;
 
-	if (gate_append_patient(port, "run", run->id, digest, body,
+	if (tell_refusals(gate, port, run, digest, why) == -1 ||
+	    gate_append_patient(port, "run", run->id, digest, body,
 	    closed_body(gate, run, closer, body, sizeof(body)), false, &closed,
 	    why) == -1)
 		return -1;
@@ -419,7 +439,8 @@ close_records(struct gate *gate, struct ledger_port *port, struct run *run,
 	if (len > 0 && gate_append_patient(port, "scan", run->id, digest, body, len, false,
 	    &scanned, why) == -1)
 		return -1;
-	if (gate_append_patient(port, "teardown", run->id, digest, body,
+	if (tell_refusals(gate, port, run, digest, why) == -1 ||
+	    gate_append_patient(port, "teardown", run->id, digest, body,
 	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,
 	    why) == -1)
 		return -1;

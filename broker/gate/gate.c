@@ -297,6 +297,7 @@ record_step(struct passage *p)
 			    "shorten the path");
 		len = word(p, false);
 	}
+	out->tainted = p->carried.tainted;
 	out->record_len = len > 0 ? (size_t)len : 0;
 	out->record_type = !out->allow ? "refusal" :
 	    out->binding != NULL ? "use" : "decision";
@@ -307,7 +308,7 @@ record_step(struct passage *p)
 static void
 verdict_begin(struct gate *gate, struct rules *held, struct gate_verdict *out)
 {
-	out->allow = false;
+	out->allow = out->tainted = false;
 	out->status = 0;
 	out->rule[0] = out->reason[0] = out->remedy[0] = '\0';
 	out->rules = gate_rules_now(gate, held);
@@ -448,9 +449,10 @@ gate_refuse(struct gate *gate, const struct gate_request *request,
 }
 
 int
-gate_counted_record(const struct gate_counted *counted, char *buf, size_t cap)
+gate_counted_record(const struct gate_counted *counted, const struct run *run,
+    char *buf, size_t cap)
 {
-	return words_counted(counted, buf, cap);
+	return words_counted(counted, run, buf, cap);
 }
 
 int

@@ -15,6 +15,7 @@
 
 #include "binding/binding.h"
 #include "http/head.h"
+#include "http/target.h"
 #include "vault/vault.h"
 #include "ledger/recorder/append.h"
 #include "policy/policy.h"
@@ -83,6 +84,7 @@ struct gate_request {
 
 struct gate_verdict {
 	bool allow;
+	bool tainted;			/* the request's target must not be shown */
 	unsigned status;		/* of the refusal: 400, 401, 403, 407, 413, 429, 502, 503 */
 	char rule[128], reason[GATE_WHY_MAX], remedy[GATE_WHY_MAX];
 
@@ -114,17 +116,40 @@ void gate_refuse(struct gate *gate, const struct gate_request *request,
     unsigned status, const char *rule, const char *reason, const char *remedy,
     struct gate_verdict *out);
 
-/* Refusals of callers that named no run, counted instead of written one by one
- * (plane/flood.h); words their record, a `refusal`.  Length, or -1. */
+/* Refusals counted instead of written one by one (plane/flood.h, and below); words
+ * their record, a `refusal`, of that run or (NULL) of nobody's.  Length, or -1. */
 struct gate_counted {
 	uint64_t count;
 	int64_t from_us, to_us;		/* the first and the last; since 1970 */
 	int64_t uid;			/* of the callers; -1: unknown, or several */
 	unsigned status;		/* 0: several */
+	const char *kind;		/* static; NULL: several, or nothing is known */
+	uint16_t port;
+	bool https;
+	char host[TARGET_HOST_MAX];	/* where to; "": several, or not to be told */
 	char rule[128], reason[GATE_WHY_MAX];
 };
-int gate_counted_record(const struct gate_counted *counted, char *buf,
-    size_t cap);
+int gate_counted_record(const struct gate_counted *counted,
+    const struct run *run, char *buf, size_t cap);
+
+/*
+ * A refusal of the run's, already in its tally: true, it is to be a record of its
+ * own; false, it is one too many and was counted (gate/refusals.h), which somebody
+ * has to tell within COUNTS_MS by gate_refusals_take.  target: as in the request.
+ */
+bool gate_refusal_alone(struct gate *gate, struct run *run,
+    const struct gate_verdict *refusal, const char *kind, int64_t uid,
+    const struct target *target);
+
+/*
+ * One count that is due, or (all) any, and whose it is: *run is referenced and held
+ * (gate_run_hold); once its record is handed over, say gate_outcome_done and
+ * run_unref.  False where there is none.  Runs that are being closed are left out:
+ * who closes one tells what was counted, before the teardown.
+ */
+bool gate_refusals_take(struct gate *gate, bool all, struct run **run,
+    struct gate_counted *out);
+bool gate_refusals_pending(struct gate *gate);
 
 /* What became of it; words the `outcome` record and books the bytes. */
 struct gate_outcome {

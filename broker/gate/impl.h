@@ -9,6 +9,7 @@
  *                holds the very rules may compare without it
  *   run->lock    a run's late allowances and its known processes
  *   secrets.lock see secrets.h
+ *   refusals_lock all runs' refusals; held for a look
  * Everything that counts is atomic.  What a table points to is freed only when
  * its last reference goes; tables hold one.
  */
@@ -17,6 +18,7 @@
 
 #include "gate/admin.h"
 #include "gate/keyed.h"
+#include "gate/refusals.h"
 #include "gate/secrets.h"
 #include "gate/sieve.h"
 #include "gate/table.h"
@@ -134,6 +136,8 @@ struct run {
 
 	struct grant *grants;
 	size_t n_grants;
+
+	struct refusals refusals;
 };
 
 struct gate {
@@ -152,6 +156,10 @@ struct gate {
 	pthread_mutex_t rules_lock;
 	_Atomic(struct rules *) rules;
 	struct secrets secrets;
+
+	pthread_mutex_t refusals_lock;
+	struct run *counting;		/* runs with refusals that are to be told */
+	_Atomic unsigned n_counting;
 
 	void (*cut)(void *arg, const struct gate_cut *what);
 	void *cut_arg;
@@ -220,6 +228,10 @@ enum secrets_result gate_secret_take(struct gate *gate, struct rules *rules,
 
 /* Cut to fit, never inside a UTF-8 sequence. */
 void gate_text_copy(char *out, size_t cap, const char *text);
+
+/* gate_refusal_alone() of what a run asked for and did not get. */
+bool problem_alone(struct gate *gate, struct run *run,
+    const struct gate_problem *why, const char *kind, int64_t uid);
 
 void gate_problem_set(struct gate_problem *why, unsigned status, const char *rule,
     const char *detail, const char *remedy);

@@ -61,6 +61,7 @@ run_free(struct run *run)
 	}
 	sieve_free(run->sieve);
 	delegation_free(run->delegation);
+	refusals_free(&run->refusals);
 	pthread_mutex_destroy(&run->lock);
 	run_unref(run->parent);
 	free(run);

@@ -93,16 +93,16 @@ words_peer(struct json_out *out, const struct peer *peer, const char *program)
 
 /* Of a request that was not understood, only what was is shown. */
 static void
-place_out(struct json_out *out, const struct target *place)
+place_out(struct json_out *out, const char *host, bool https, unsigned port)
 {
-	if (place == NULL || place->host[0] == '\0')
+	if (host[0] == '\0')
 		return;
 	json_out_object(out, "target");
-	if (place->port != 0)
-		json_out_str(out, "scheme", place->https ? "https" : "http");
-	json_out_str(out, "host", place->host);
-	if (place->port != 0)
-		json_out_uint(out, "port", place->port);
+	if (port != 0)
+		json_out_str(out, "scheme", https ? "https" : "http");
+	json_out_str(out, "host", host);
+	if (port != 0)
+		json_out_uint(out, "port", port);
 	json_out_object_end(out);
 }
 
@@ -148,7 +148,9 @@ words_decision(struct gate_thread *thread, const struct run *run,
 		    LEDGER_LEAF_LEN);
 	text_out(&out, "grant", what->grant);
 	words_peer(&out, what->peer, NULL);
-	place_out(&out, what->place);
+	if (what->place != NULL)
+		place_out(&out, what->place->host, what->place->https,
+		    what->place->port);
 	if (what->input != NULL) {
 		len = words_input(thread, run, what->input, what->tainted);
 		if (len <= 0)
@@ -170,7 +172,8 @@ time_out(struct json_out *out, const char *key, int64_t time_us)
 }
 
 int
-words_counted(const struct gate_counted *counted, char *buf, size_t cap)
+words_counted(const struct gate_counted *counted, const struct run *run, char *buf,
+    size_t cap)
 {
 	const struct peer peer = { counted->uid, -1, 0 };
 	struct json_out out;
@@ -185,7 +188,11 @@ words_counted(const struct gate_counted *counted, char *buf, size_t cap)
 	json_out_str(&out, "reason", counted->reason);
 	if (counted->status != 0)
 		json_out_uint(&out, "status", counted->status);
+	text_out(&out, "kind", counted->kind);
+	if (run != NULL)
+		json_out_hex(&out, "parent", run->receipt.leaf, LEDGER_LEAF_LEN);
 	words_peer(&out, &peer, NULL);
+	place_out(&out, counted->host, counted->https, counted->port);
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }

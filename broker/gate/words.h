@@ -45,7 +45,8 @@ int words_decision(struct gate_thread *thread, const struct run *run,
     const struct words_decision *what, char *buf, size_t cap);
 
 /* Refusals told by their number.  `count` comes first: the verifier looks there. */
-int words_counted(const struct gate_counted *counted, char *buf, size_t cap);
+int words_counted(const struct gate_counted *counted, const struct run *run,
+    char *buf, size_t cap);
 
 /* What became of an allowed request. */
 int words_outcome(const struct gate_outcome *outcome, const char *grant,

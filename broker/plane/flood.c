@@ -1,8 +1,5 @@
 #include "plane/flood.h"
 
-#include <stdio.h>
-
-#define REFILL_MS 1000		/* one more refusal by itself */
 #define NOBODY INT64_MIN	/* uid of the users that share */
 
 void
@@ -39,57 +36,19 @@ peer_of(struct flood *flood, int64_t uid, int64_t now_ms)
 	return free_place;
 }
 
-/* A bucket of FLOOD_BURST, kept as the moment at which it will be full. */
-static bool
-spend(struct flood_peer *peer, int64_t now_ms)
-{
-	int64_t full_ms = peer->full_ms > now_ms ? peer->full_ms : now_ms;
-
-	if (full_ms + REFILL_MS - now_ms > (int64_t)FLOOD_BURST * REFILL_MS)
-		return false;
-	peer->full_ms = full_ms + REFILL_MS;
-	return true;
-}
-
-/* The last place is for every rule that found no other. */
-static struct gate_counted *
-count_of(struct flood *flood, int64_t uid, const struct gate_verdict *refusal,
-    int64_t now_ms, int64_t now_us)
-{
-	struct gate_counted *count;
-	bool last = flood->counts == FLOOD_COUNTS_MAX - 1;
-
-	for (unsigned i = 0; i < flood->counts; i++) {
-		count = &flood->count[i];
-		if (count->uid == uid && strcmp(count->rule, refusal->rule) == 0)
-			return count;
-	}
-	if (flood->counts == FLOOD_COUNTS_MAX)
-		return &flood->count[FLOOD_COUNTS_MAX - 1];
-	count = &flood->count[flood->counts];
-	flood->since_ms[flood->counts++] = now_ms;
-	*count = (struct gate_counted){ .uid = last ? -1 : uid,
-	    .status = last ? 0 : refusal->status, .from_us = now_us };
-	snprintf(count->rule, sizeof(count->rule), "%s",
-	    last ? "several" : refusal->rule);
-	snprintf(count->reason, sizeof(count->reason), "%s",
-	    last ? "refusals by several rules" : refusal->reason);
-	return count;
-}
-
 bool
 flood_admits(struct flood *flood, int64_t uid,
     const struct gate_verdict *refusal, int64_t now_ms, int64_t now_us)
 {
-	struct gate_counted *count;
+	struct gate_counted what;
 	bool admits;
 
 	pthread_mutex_lock(&flood->lock);
-	admits = spend(peer_of(flood, uid, now_ms), now_ms);
+	admits = bucket_spend(&peer_of(flood, uid, now_ms)->full_ms, FLOOD_BURST,
+	    now_ms);
 	if (!admits) {
-		count = count_of(flood, uid, refusal, now_ms, now_us);
-		count->count++;
-		count->to_us = now_us;
+		counted_of(&what, refusal, uid, NULL, NULL);
+		counts_add(&flood->counts, &what, now_ms, now_us);
 	}
 	pthread_mutex_unlock(&flood->lock);
 	return admits;
@@ -99,18 +58,10 @@ bool
 flood_take(struct flood *flood, int64_t now_ms, bool all,
     struct gate_counted *out)
 {
-	bool found = false;
+	bool found;
 
 	pthread_mutex_lock(&flood->lock);
-	for (unsigned i = 0; i < flood->counts && !found; i++) {
-		if (!all && now_ms - flood->since_ms[i] < FLOOD_MS)
-			continue;
-		*out = flood->count[i];
-		flood->counts--;
-		flood->count[i] = flood->count[flood->counts];
-		flood->since_ms[i] = flood->since_ms[flood->counts];
-		found = true;
-	}
+	found = counts_take(&flood->counts, now_ms, all, out);
 	pthread_mutex_unlock(&flood->lock);
 	return found;
 }
@@ -121,7 +72,7 @@ flood_pending(struct flood *flood)
 	bool pending;
 
 	pthread_mutex_lock(&flood->lock);
-	pending = flood->counts > 0;
+	pending = flood->counts.n > 0;
 	pthread_mutex_unlock(&flood->lock);
 	return pending;
 }

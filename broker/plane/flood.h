@@ -5,22 +5,20 @@
  * loop of them would fill the disk and take the recorder's time.  So a caller
  * (by user) has FLOOD_BURST refusals recorded one by one, and one more a
  * second; what comes beyond is counted by rule and told in one record every
- * FLOOD_MS.  A refusal that belongs to a run never comes here.
+ * COUNTS_MS.  Those of a run are gate/refusals.c's.
  *
  * Bounds, whatever is sent: FLOOD_PEERS_MAX * (FLOOD_BURST + seconds) records one
- * by one, FLOOD_COUNTS_MAX counted ones a FLOOD_MS, no allocation.  Any thread.
+ * by one, COUNTS_MAX counted ones a COUNTS_MS, no allocation.  Any thread.
  */
 #ifndef BROKER_FLOOD_H
 #define BROKER_FLOOD_H
 
-#include "gate/gate.h"
+#include "gate/counts.h"
 
 #include <pthread.h>
 
 #define FLOOD_BURST 100
-#define FLOOD_MS 10000
 #define FLOOD_PEERS_MAX 8	/* users that have a burst of their own; the others share one */
-#define FLOOD_COUNTS_MAX 32
 
 struct flood_peer {
 	int64_t uid, full_ms;	/* when the burst is whole again */
@@ -30,9 +28,7 @@ struct flood {
 	pthread_mutex_t lock;
 	struct flood_peer peer[FLOOD_PEERS_MAX + 1];	/* the last: of the others */
 	unsigned peers;
-	struct gate_counted count[FLOOD_COUNTS_MAX];
-	int64_t since_ms[FLOOD_COUNTS_MAX];
-	unsigned counts;
+	struct counts counts;
 };
 
 void flood_init(struct flood *flood);
@@ -45,7 +41,7 @@ void flood_destroy(struct flood *flood);
 bool flood_admits(struct flood *flood, int64_t uid,
     const struct gate_verdict *refusal, int64_t now_ms, int64_t now_us);
 
-/* Take one count that is FLOOD_MS old, or (all) any; false where there is none. */
+/* Take one count that is COUNTS_MS old, or (all) any; false where there is none. */
 bool flood_take(struct flood *flood, int64_t now_ms, bool all,
     struct gate_counted *out);
 

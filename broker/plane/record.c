@@ -232,9 +232,12 @@ record_refusal(struct exchange *exchange, const struct gate_verdict *verdict)
 	struct worker *worker = exchange->worker;
 	int64_t uid = exchange->conn != NULL ? exchange->conn->peer.uid : -1;
 
-	if (exchange->run != NULL || !healthy(worker) ||
+	if (!healthy(worker) || (exchange->run != NULL ?
+	    gate_refusal_alone(worker->plane->gate, exchange->run, verdict,
+	    exchange->head.target_form == HEAD_AUTHORITY ? "connect" : "http",
+	    uid, exchange->has_target ? &exchange->target : NULL) :
 	    flood_admits(&worker->plane->flood, uid, verdict,
-	    worker_now_ms(worker), real_us())) {
+	    worker_now_ms(worker), real_us()))) {
 		record_submit(exchange, verdict);
 		return true;
 	}
@@ -243,24 +246,41 @@ record_refusal(struct exchange *exchange, const struct gate_verdict *verdict)
 	return false;
 }
 
+/* A run is held until its record is handed over. */
+static void
+tell_counted(struct worker *worker, const struct gate_counted *counted,
+    struct run *run, const char *digest)
+{
+	const int n = gate_counted_record(counted, run, worker->outcome,
+	    sizeof(worker->outcome));
+	const struct ledger_record record = { .type = "refusal",
+	    .run = run != NULL ? run_id(run) : NULL, .policy = digest,
+	    .body = worker->outcome, .body_len = n > 0 ? (size_t)n : 0 };
+
+	if (n <= 0 || submit(worker, &record, LEDGER_NO_RECEIPT, run) != 0)
+		gate_outcome_done(run);
+}
+
 void
 record_counted(struct worker *worker, bool all)
 {
 	struct rules *rules = gate_rules(worker->plane->gate);
-	struct ledger_record record = { .type = "refusal",
-	    .policy = rules_digest(rules), .body = worker->outcome };
+	struct gate *gate = worker->plane->gate;
 	struct gate_counted counted;
-	int n;
+	struct run *run = NULL;
 
 	while (flood_take(&worker->plane->flood, worker_now_ms(worker), all,
-	    &counted)) {
-		n = gate_counted_record(&counted, worker->outcome,
-		    sizeof(worker->outcome));
-		record.body_len = n > 0 ? (size_t)n : 0;
-		if (n > 0)
-			submit(worker, &record, LEDGER_NO_RECEIPT, NULL);
+	    &counted))
+		tell_counted(worker, &counted, NULL, rules_digest(rules));
+	/* At the end who closes the runs tells theirs. */
+	while (!all && gate_refusals_take(gate, false, &run, &counted)) {
+		tell_counted(worker, &counted, run, rules_digest(rules));
+		run_unref(run);
 	}
 	rules_unref(rules);
+	if (!all && (flood_pending(&worker->plane->flood) ||
+	    gate_refusals_pending(gate)))
+		worker_limit(worker, &worker->flood, TIME_FLOOD);
 }
 
 void

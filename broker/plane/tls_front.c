@@ -150,7 +150,7 @@ front_refused(struct conn *conn, const char *rule, const char *reason)
 	    "speak TLS in the tunnel, and trust the certificate of the local CA",
 	    &worker->refusal);
 	worker_count(worker, COUNT_REFUSED, 1);
-	record_submit(exchange, &worker->refusal);
+	(void)record_refusal(exchange, &worker->refusal);
 	gate_verdict_release(&worker->refusal);
 }
 

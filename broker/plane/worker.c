@@ -376,7 +376,7 @@ init_limits(struct worker *worker, const struct conf *conf)
 	worker->pause.fire = on_pause_over;
 	timer_queue_init(&worker->limits[TIME_WALL], WALL_MS);
 	worker->wall.fire = on_wall;
-	timer_queue_init(&worker->limits[TIME_FLOOD], FLOOD_MS);
+	timer_queue_init(&worker->limits[TIME_FLOOD], COUNTS_MS);
 	worker->flood.fire = on_flood_counted;
 	timer_queue_init(&worker->limits[TIME_OUTCOME], OUTCOME_MS);
 	worker->outcomes.fire = on_outcomes_due;

@@ -178,8 +178,8 @@ report_text(const struct report *report, bool colour, FILE *out)
 	presealed_text(report, out);
 	text_unvouched(r, out);
 	if (r->counted_records > 0)
-		fprintf(out, "  %" PRIu64 " refusals of callers without a run are told by "
-		    "number, in %" PRIu64 " records\n", r->counted, r->counted_records);
+		fprintf(out, "  %" PRIu64 " refusals are told by number, in %" PRIu64 " records: "
+		    "more than are written one by one\n", r->counted, r->counted_records);
 	text_streams(r, colour, out);
 	fputs(r->kind == VERIFY_BUNDLE ? "  bundle " : "  ledger ", out);
 	put_safe(report->path, out);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ledger/verify/pass.h"
+#include "ledger/verify/tally.h"
 
 /* Roots at the sizes that were signed. */
 static void
@@ -148,23 +149,13 @@ struct part {
 	uint64_t told, told_records;
 };
 
-/* A refusal whose body begins with a number stands for so many of them. */
 static void
 count_told(struct part *part, const struct record_line *record)
 {
-	static const char begins[] = "{\"count\":";
-	uint64_t n = 0;
+	const uint64_t n = tally_told(record);
 
-	if (record->body.len < sizeof(begins) || record->type.len != 7 ||
-	    memcmp(record->type.ptr, "refusal", 7) != 0 ||
-	    memcmp(record->body.ptr, begins, sizeof(begins) - 1) != 0)
-		return;
-	for (size_t i = sizeof(begins) - 1; i < record->body.len &&
-	    record->body.ptr[i] >= '0' && record->body.ptr[i] <= '9' &&
-	    n <= RECORD_SEQ_MAX / 10; i++)
-		n = n * 10 + (uint64_t)(record->body.ptr[i] - '0');
 	part->told += n;
-	part->told_records++;
+	part->told_records += n > 0;
 }
 
 static void

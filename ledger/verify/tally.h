@@ -20,6 +20,10 @@ struct tally {
 	uint64_t allowed, refused, failed, unfinished;	/* as told */
 };
 
+/* How many a refusal that is told by number stands for, up to about
+ * RECORD_SEQ_MAX; 0: it is no such record. */
+uint64_t tally_told(const struct record_line *record);
+
 void tally_take(struct tally *tally, const struct record_line *record);
 
 /* Findings where the two differ. */

@@ -154,9 +154,11 @@ static const struct member egress_members[] = {
 	{ "allow", false, &authorities }, { "private", false, &ranges },
 	{ NULL, false, NULL }
 };
+static const struct shape refusals = INTEGER("0 to 1000000", 0, 1000000);
 static const struct member limit_members[] = {
 	{ "requests", false, &count }, { "bytes_out", false, &count },
 	{ "wall_ms", false, &count }, { "cost", false, &count },
+	{ "refusals", false, &refusals },
 	{ NULL, false, NULL }
 };
 static const struct member grant_members[] = {

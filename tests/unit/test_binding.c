@@ -54,6 +54,7 @@ test_defaults(void **state)
 	assert_null(bindings_by_id(all, SLICE("github2")));
 	assert_null(bindings_by_id(all, SLICE("github\0x")));
 	assert_int_equal(bindings_limits(all)->requests, -1);
+	assert_int_equal(bindings_refusals(all), -1);
 	assert_int_equal(bindings_grant(all)->ttl_s, 300);
 	assert_int_equal(bindings_grant(all)->uses, 1);
 	bindings_free(all);
@@ -83,6 +84,8 @@ test_refused(void **state)
 		{ "{\"bindings\":{\"a\":{}}}", "missing" },
 		{ "{\"limits\":{\"requests\":-1}}", "requests" },
 		{ "{\"limits\":{\"requests\":1.5}}", "integer" },
+		{ "{\"limits\":{\"refusals\":-1}}", "refusals" },
+		{ "{\"limits\":{\"refusals\":1000001}}", "refusals" },
 		{ "{\"limits\":{\"requests\":9007199254740992}}", "requests" },
 		{ "{\"limits\":{\"requests\":1e999}}", "strict JSON" },
 		{ "{\"limits\":{\"request\":1}}", "unknown member limits.request" },

@@ -43,9 +43,9 @@ test_burst(void **state)
 	assert_true(refused(1001, "http/malformed", 5000));
 	assert_false(refused(1000, "run/unknown", 5000));
 	/* nothing is told early */
-	assert_false(flood_take(&flood, 5000 + FLOOD_MS - 1, false, &told));
+	assert_false(flood_take(&flood, 5000 + COUNTS_MS - 1, false, &told));
 	assert_false(refused(1000, "http/malformed", 5999));
-	assert_true(flood_take(&flood, 5000 + FLOOD_MS, false, &told));
+	assert_true(flood_take(&flood, 5000 + COUNTS_MS, false, &told));
 	assert_int_equal(told.count, 901);
 	assert_int_equal(told.uid, 1000);
 	assert_int_equal(told.status, 400);
@@ -53,10 +53,10 @@ test_burst(void **state)
 	assert_int_equal(told.to_us, 5999000);
 	assert_string_equal(told.rule, "http/malformed");
 	assert_string_equal(told.reason, "because of http/malformed");
-	assert_true(flood_take(&flood, 5000 + FLOOD_MS, false, &told));
+	assert_true(flood_take(&flood, 5000 + COUNTS_MS, false, &told));
 	assert_string_equal(told.rule, "run/unknown");
 	assert_int_equal(told.count, 1);
-	assert_false(flood_take(&flood, 5000 + FLOOD_MS, true, &told));
+	assert_false(flood_take(&flood, 5000 + COUNTS_MS, true, &told));
 	flood_destroy(&flood);
 }
 
@@ -97,7 +97,7 @@ test_bounds(void **state)
 		several = several || (strcmp(told.rule, "several") == 0 &&
 		    told.uid == -1 && told.status == 0);
 	}
-	assert_true(records <= FLOOD_COUNTS_MAX);
+	assert_true(records <= COUNTS_MAX);
 	assert_true(several);
 	assert_int_equal(counted + admitted, 50 * 200 + 1000);
 	/* a user who has been quiet makes room for another */
@@ -106,13 +106,50 @@ test_bounds(void **state)
 	flood_destroy(&flood);
 }
 
+/* Places are told apart while there is room, then rules; requests and actions always. */
+static void
+test_places(void **state)
+{
+	static struct counts counts;
+	struct gate_counted what = { .uid = 1, .status = 403, .kind = "http", .https = true,
+	    .port = 443, .rule = "egress/default" }, told;
+	uint64_t of_actions = 0, of_requests = 0;
+	unsigned with_host = 0, records = 0;
+
+	memset(&counts, 0, sizeof(counts));
+	for (int i = 0; i < 10000; i++) {
+		snprintf(what.host, sizeof(what.host), "h%d.example.com", i);
+		counts_add(&counts, &what, 0, 0);
+	}
+	what.kind = "action";
+	what.host[0] = '\0';
+	for (int i = 0; i < 1000; i++) {
+		snprintf(what.rule, sizeof(what.rule), "rule/%d", i);
+		counts_add(&counts, &what, 0, 0);
+	}
+	what.kind = "grant";
+	counts_add(&counts, &what, 0, 0);
+	while (counts_take(&counts, 0, true, &told)) {
+		records++;
+		with_host += told.host[0] != '\0';
+		if (told.kind != NULL && strcmp(told.kind, "action") == 0)
+			of_actions += told.count;
+		else
+			of_requests += told.count;
+	}
+	assert_true(records <= COUNTS_MAX);
+	assert_int_equal(with_host, COUNTS_MAX / 2);
+	assert_int_equal(of_actions, 1000);
+	assert_int_equal(of_requests, 10001);
+}
+
 static void
 test_words(void **state)
 {
 	struct gate_counted told = { .count = 901, .from_us = 0, .to_us = 1500000,
 	    .uid = 1000, .status = 400, .rule = "http/malformed", .reason = "bare LF" };
 	char buf[GATE_RECORD_MAX];
-	int n = gate_counted_record(&told, buf, sizeof(buf));
+	int n = gate_counted_record(&told, NULL, buf, sizeof(buf));
 
 	assert_true(n > 0);
 	buf[n] = '\0';
@@ -120,7 +157,7 @@ test_words(void **state)
 	    "\"to\":\"1970-01-01T00:00:01.500000Z\",\"decision\":\"deny\","
 	    "\"rule\":\"http/malformed\",\"reason\":\"bare LF\",\"status\":400,"
 	    "\"peer\":{\"uid\":1000,\"process\":\"not established\"}}");
-	assert_int_equal(gate_counted_record(&told, buf, 20), -1);
+	assert_int_equal(gate_counted_record(&told, NULL, buf, 20), -1);
 }
 
 int
@@ -130,6 +167,7 @@ main(void)
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_refill),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_words),
 	};
 

@@ -248,6 +248,39 @@ counts(void **state)
 	count("\"allowed\":\"?\"", NULL, VERIFY_COMPLETE);
 }
 
+/* Of a run's refusals told by number each counts, but for those that adapters asked about. */
+static void
+told(void **state)
+{
+	static const char right[] = "\"allowed\":0,\"refused\":702,\"failed\":0,\"unfinished\":0";
+	const char *forms[] = { right, "\"allowed\":0,\"refused\":3,\"failed\":0,\"unfinished\":0",
+		"\"allowed\":0,\"refused\":752,\"failed\":0,\"unfinished\":0" };
+	const enum verify_verdict verdict[] = { VERIFY_COMPLETE, VERIFY_GAP,
+		VERIFY_NOT_ESTABLISHED };
+	char more[256];
+
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t run = open_run();
+
+		add_of("refusal", run, ",\"kind\":\"http\"");
+		add("refusal", "r", "{\"count\":700,\"decision\":\"deny\",\"kind\":\"http\"}");
+		add("refusal", "r", "{\"count\":50,\"decision\":\"deny\",\"kind\":\"action\"}");
+		add("refusal", "r", "{\"count\":1,\"decision\":\"deny\",\"rule\":\"several\"}");
+		add("refusal", NULL, "{\"count\":9,\"decision\":\"deny\"}");
+		add_of("run", run, ",\"state\":\"closed\"");
+		snprintf(more, sizeof(more), ",\"counts\":{%s}", forms[i]);
+		end(run, more);
+		verify_ledger();
+		assert_int_equal(c.result.counted, 760);
+		assert_int_equal(c.result.counted_records, 4);
+		verify_bundle();
+		if (verdict[i] == VERIFY_COMPLETE)
+			assert_null(case_find(&c, "teardown"));
+		else
+			assert_int_equal(case_find(&c, "teardown")->verdict, verdict[i]);
+	}
+}
+
 int
 main(void)
 {
@@ -257,6 +290,7 @@ main(void)
 		cmocka_unit_test(behind),
 		cmocka_unit_test(places),
 		cmocka_unit_test(counts),
+		cmocka_unit_test(told),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
