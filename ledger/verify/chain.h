@@ -23,7 +23,9 @@ enum chain_kind {
 	CHAIN_UNOPENED,		/* a record of a stream that is not open */
 	CHAIN_CUT,		/* an open without a close before it: a crash */
 	CHAIN_CLOSE,		/* a close that says another last seq */
+	CHAIN_OPEN,		/* an open that says another origin, size or last seq */
 	CHAIN_DROP,		/* a declared loss */
+	CHAIN_NO_HOLE,		/* a drop that stands behind none, or behind no such one */
 	CHAIN_HEADS,		/* a table of heads that does not fit */
 	CHAIN_CLOCK,		/* earlier than the record before, and not said to be */
 	CHAIN_CROWDED		/* more streams than are kept */
@@ -62,6 +64,7 @@ struct chain_event {
 
 struct chain {
 	bool part;		/* lines from the middle: streams may have begun before */
+	const char *origin;	/* that an open names; NULL: not known.  Not owned */
 	uint64_t end;		/* lines from this index on are not looked at */
 	struct chain_stream *stream;
 	unsigned count, recent;

@@ -185,8 +185,8 @@ locate_end(struct locate *l)
 
 /* ---- by the chain ---- */
 
-static struct verify_finding *
-at_event(const struct chain *chain, const struct load *load,
+struct verify_finding *
+locate_at_event(const struct chain *chain, const struct load *load,
     const struct chain_event *e, struct verify_finding *f)
 {
 	f->has_index = true;
@@ -208,7 +208,7 @@ static void
 at_before(const struct chain *chain, const struct load *load,
     const struct chain_event *e, struct verify_finding *f)
 {
-	at_event(chain, load, e, f);
+	locate_at_event(chain, load, e, f);
 	f->index = e->before;
 	f->seq = e->expected - 1;
 	f->type[0] = '\0';
@@ -270,7 +270,7 @@ name_start(const struct chain *chain, const struct load *load,
 	struct verify_finding *f;
 
 	if (other == NULL) {
-		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
 		    "a stream of this name never began"));
 		return;
 	}
@@ -311,7 +311,7 @@ name_event(const struct suspects *s, unsigned i, const struct chain_event **next
 
 	switch (e->kind) {
 	case CHAIN_UNREADABLE:
-		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
 		    "no record: %s", e->rule));
 		return;
 	case CHAIN_START:
@@ -324,7 +324,7 @@ name_event(const struct suspects *s, unsigned i, const struct chain_event **next
 	case CHAIN_PREV:
 		*next = after;
 		if (before_is_intact(s, e, after))
-			at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+			locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
 			    "its prev is not the leaf of its stream's record before"));
 		else
 			at_before(chain, load, e, verify_find(result, VERIFY_GAP,
@@ -336,24 +336,24 @@ name_event(const struct suspects *s, unsigned i, const struct chain_event **next
 			return;
 		if (after != NULL && after->seq == e->expected + 1) {
 			*next = after;
-			at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+			locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
 			    "seq %" PRIu64 " stands where %" PRIu64 " belongs",
 			    e->seq, e->expected));
 			return;
 		}
-		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "missing",
+		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "missing",
 		    "seq %" PRIu64 " to %" PRIu64 " are not there, before this record",
 		    e->expected, e->seq - 1))->count = e->seq - e->expected;
 		return;
 	case CHAIN_BACK:
 		if (after != NULL && after->kind == CHAIN_MISSING)
 			*next = after;
-		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "reordered",
+		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "reordered",
 		    "seq %" PRIu64 " stands where %" PRIu64 " belongs", e->seq,
 		    e->expected));
 		return;
 	default:
-		at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
 		    "it does not fit its stream"));
 	}
 }
@@ -402,7 +402,8 @@ static bool
 is_consequence(enum chain_kind kind)
 {
 	return kind == CHAIN_CLOSE || kind == CHAIN_UNOPENED || kind == CHAIN_HEADS ||
-	    kind == CHAIN_CLOCK || kind == CHAIN_CROWDED;
+	    kind == CHAIN_CLOCK || kind == CHAIN_CROWDED || kind == CHAIN_OPEN ||
+	    kind == CHAIN_NO_HOLE;
 }
 
 static void
@@ -443,112 +444,4 @@ locate_by_chain(const struct suspects *s)
 		name_events(s, true);
 	if (s->result->finding_count == found && s->to > s->from)
 		name_last(s->chain, s->load, s->from, s->to, s->result);
-}
-
-/* ---- flaws under a good root ---- */
-
-/* Behind the signed records, where a recorder writes nothing but records that
- * continue their streams. */
-static void
-foreign(const struct chain *chain, const struct load *load,
-    const struct chain_event *e, struct verify_result *result)
-{
-	const char *why = "its prev is not the leaf of its stream's record before";
-
-	if (e->kind == CHAIN_UNREADABLE)
-		why = e->rule;
-	else if (e->kind == CHAIN_MISSING || e->kind == CHAIN_BACK)
-		why = "its seq is not the one that its stream continues with";
-	else if (e->kind == CHAIN_START)
-		why = "its stream does not begin with seq 0 and a prev of zeros";
-	else if (e->kind != CHAIN_PREV)
-		why = "it does not fit its stream";
-	at_event(chain, load, e, verify_find(result, VERIFY_GAP, "foreign",
-	    "a foreign line behind the signed records: %s", why));
-}
-
-static void
-flaw(const struct chain *chain, const struct load *load,
-    const struct chain_event *e, struct verify_result *result)
-{
-	struct verify_finding *f = NULL;
-
-	switch (e->kind) {
-	case CHAIN_UNREADABLE:
-		f = verify_find(result, VERIFY_GAP, "malformed", "signed, but no record: %s",
-		    e->rule);
-		break;
-	case CHAIN_PREV:
-		f = verify_find(result, VERIFY_GAP, "chain",
-		    "signed, but its prev is not the leaf of its stream's record before");
-		break;
-	case CHAIN_MISSING:
-		f = verify_find(result, VERIFY_GAP, "missing",
-		    "seq %" PRIu64 " to %" PRIu64 " were never signed, before this record",
-		    e->expected, e->seq - 1);
-		f->count = e->seq - e->expected;
-		break;
-	case CHAIN_BACK:
-		f = verify_find(result, VERIFY_GAP, "reordered",
-		    "signed, but seq %" PRIu64 " stands where %" PRIu64 " belongs",
-		    e->seq, e->expected);
-		break;
-	case CHAIN_START:
-		f = verify_find(result, VERIFY_GAP, "chain",
-		    "its stream does not begin with seq 0 and a prev of zeros");
-		break;
-	case CHAIN_UNOPENED:
-		f = verify_find(result, VERIFY_GAP, "unopened",
-		    "a record of a stream that is not open");
-		break;
-	case CHAIN_CUT:
-		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "no_close",
-		    "opened again without a close: the writer ended without one, and "
-		    "what it had not yet written is not known");
-		break;
-	case CHAIN_CLOSE:
-		f = verify_find(result, VERIFY_GAP, "chain",
-		    "a close that names another last seq than its own");
-		break;
-	case CHAIN_DROP:
-		f = verify_find(result, VERIFY_GAP, "dropped",
-		    "%" PRIu64 " records declared as dropped before this one", e->dropped);
-		f->count = e->dropped;
-		break;
-	case CHAIN_HEADS:
-		f = verify_find(result, VERIFY_GAP, "heads",
-		    "a table of heads that the streams do not fit");
-		break;
-	case CHAIN_CLOCK:
-		f = verify_find(result, VERIFY_GAP, "clock", "earlier than the record "
-		    "before it in its stream, and no clock record says so");
-		break;
-	case CHAIN_CROWDED:
-		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "too_many_streams",
-		    "more than %u streams: this one was not followed", CHAIN_STREAMS_MAX);
-		break;
-	}
-	if (f != NULL)
-		at_event(chain, load, e, f);
-}
-
-void
-locate_flaws(const struct chain *chain, const struct load *load,
-    struct verify_result *result)
-{
-	const struct chain_event *e;
-	unsigned i;
-
-	for (i = 0; i < chain->events; i++) {
-		e = &chain->event[i];
-		if (load->kind == VERIFY_LEDGER && e->index >= load_sealed(load) &&
-		    e->kind != CHAIN_CUT && e->kind != CHAIN_DROP &&
-		    e->kind != CHAIN_CROWDED)
-			foreign(chain, load, e, result);
-		else
-			flaw(chain, load, e, result);
-	}
-	if (chain->event_count > chain->events)
-		verify_find(result, VERIFY_GAP, "more", "%" PRIu64
-		    " more places where streams do not fit", chain->event_count - chain->events);
 }

@@ -51,6 +51,10 @@ struct suspects {
 
 void locate_by_chain(const struct suspects *suspects);
 
+/* Where the event is: index, line, file, stream.  The finding. */
+struct verify_finding *locate_at_event(const struct chain *chain, const struct load *load,
+    const struct chain_event *event, struct verify_finding *finding);
+
 /* Findings for what the chain shows in a ledger whose root is as signed. */
 void locate_flaws(const struct chain *chain, const struct load *load,
     struct verify_result *result);

@@ -42,6 +42,7 @@ run(struct pass *pass, char *err, size_t err_len)
 	}
 	if (pass->options->since && !since_begin(load, &pass->chain))
 		return ALL_OVER_AGAIN;
+	pass->chain.origin = load->origin[0] != '\0' ? load->origin : NULL;
 	result = pass_run(pass, err, err_len);
 	if (result == -2)
 		snprintf(err, err_len, "out of memory");

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <sodium.h>
+
 #include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 
@@ -31,23 +33,36 @@ cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* A use of the run, as long as a line is to be. */
+static void
+use_body(const struct maker *maker, uint64_t run, size_t n, size_t pad, char body[2 * LINE])
+{
+	char hex[65], text[LINE];
+
+	memset(text, 'a', sizeof(text));
+	sodium_bin2hex(hex, sizeof(hex), maker->line[run].leaf, TREE_HASH_LEN);
+	snprintf(body, 2 * LINE, "{\"decision\":\"allow\",\"n\":%zu,\"parent\":\"%s\",\"pad\":\"%.*s\"}",
+	    1000000 + n, hex, (int)pad, text);
+}
+
 static void
 fill(struct maker *maker, size_t n)
 {
-	char body[LINE], text[LINE];
-	size_t i, pad;
-	uint64_t at;
+	char body[2 * LINE];
+	size_t i, bare, pad;
+	uint64_t at, run;
 
-	maker_add(maker, "broker", "open", NULL, "{}");
-	memset(text, 'a', sizeof(text));
-	at = maker_add(maker, "broker", "use", "run_x", "{\"n\":1000000,\"pad\":\"\"}");
-	pad = LINE - 1 - maker->line[at].len - 6;
-	for (i = 2; i < n - 1; i++) {
-		snprintf(body, sizeof(body), "{\"n\":%zu,\"pad\":\"%.*s\"}", 1000000 + i,
-		    (int)pad, text);
-		maker_add(maker, "broker", "use", "run_x", body);
+	maker_add(maker, "b", "open", NULL, "{}");
+	run = maker_add(maker, "b", "run", "x", "{}");
+	use_body(maker, run, 0, 0, body);
+	at = maker_add(maker, "b", "use", "x", body);
+	bare = maker->line[at].len + 6;
+	pad = bare < LINE ? LINE - bare : 0;
+	for (i = 3; i < n - 1; i++) {
+		use_body(maker, run, i, pad, body);
+		maker_add(maker, "b", "use", "x", body);
 	}
-	maker_add(maker, "broker", "close", NULL, "{}");
+	maker_add(maker, "b", "close", NULL, "{}");
 	maker_seal(maker);
 }
 

@@ -242,7 +242,7 @@ test_flaws(void **state)
 		if (round % 3 == 0)
 			maker_add(&m, name_of(0), "close", NULL, "{}");
 		if (round % 4 == 0)
-			maker_add(&m, name_of(0), round % 8 == 0 ? "key" : "heads", NULL, "{}");
+			maker_add(&m, name_of(0), (const char *const[]){ "key", "heads", "drop" }[round / 4 % 3], NULL, "{}");
 		for (i = 0; i < 1000; i++)
 			maker_add(&m, name_of(0), "use", NULL, "{}");
 		for (i = 0; i < round % 4; i++)
