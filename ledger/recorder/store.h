@@ -55,9 +55,13 @@ struct store {
 	uint64_t buffered_count;
 };
 
+/* ---- store_create.c ---- */
+
 /* Make an empty ledger; see ledger_create. */
 int store_create(const char *dir, const char *origin,
     const uint8_t sk[NOTE_SK_LEN], struct problem *problem);
+
+/* ---- store_open.c ---- */
 
 /*
  * Lock the ledger in dir, hold it against its latest checkpoint and get ready
@@ -70,6 +74,8 @@ int store_open(struct store *store, const char *dir,
     uint8_t sk[NOTE_SK_LEN], const struct ledger_keeper *keeper, bool sync,
     bool check_all, uint64_t reserve, struct replay *replay,
     struct replay_torn *torn, struct problem *problem);
+
+/* ---- store.c ---- */
 
 /* For rekey.c.  Sign the tree as committed with the key in force, again: the
  * same bytes.  The length, or -1. */

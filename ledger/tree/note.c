@@ -407,6 +407,17 @@ checkpoint_sign(const struct checkpoint *checkpoint, const struct note_key *key,
 }
 
 int
+checkpoint_sign_tree(const struct tree_frontier *tree, const struct note_key *key,
+    const uint8_t sk[NOTE_SK_LEN], char *out, size_t cap)
+{
+	struct checkpoint checkpoint = { .size = tree->size };
+
+	snprintf(checkpoint.origin, sizeof(checkpoint.origin), "%s", key->name);
+	tree_frontier_root(tree, checkpoint.root);
+	return checkpoint_sign(&checkpoint, key, sk, out, cap);
+}
+
+int
 checkpoint_open(struct checkpoint *checkpoint, const char *buf, size_t len,
     const struct note_key *key, const char **why)
 {

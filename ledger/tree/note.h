@@ -121,6 +121,10 @@ int checkpoint_parse(struct checkpoint *checkpoint, const char *text, size_t len
 int checkpoint_sign(const struct checkpoint *checkpoint,
     const struct note_key *key, const uint8_t sk[NOTE_SK_LEN], char *out,
     size_t cap);
+/* The same of a tree, by the key of its log. */
+int checkpoint_sign_tree(const struct tree_frontier *tree,
+    const struct note_key *key, const uint8_t sk[NOTE_SK_LEN], char *out,
+    size_t cap);
 
 /*
  * Parse a note and its checkpoint and verify it against the log's own key,
