@@ -1,6 +1,7 @@
 #include "ledger/recorder/segment.h"
 #include "ledger/io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,6 +32,35 @@ segment_parse_name(const char *name, uint64_t *first)
 	if (errno != 0 || strcmp(name, again) != 0)
 		return -1;
 	*first = value;
+	return 0;
+}
+
+int
+segment_count(int dirfd, uint64_t *count, struct problem *problem)
+{
+	int fd = io_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	uint64_t first, found = 0, highest = 0;
+	struct dirent *entry;
+
+	if (dir == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return problem_errno(problem, "cannot list the directory");
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		if (segment_parse_name(entry->d_name, &first) != 0)
+			continue;
+		found++;
+		if (first > highest)
+			highest = first;
+	}
+	closedir(dir);
+	*count = found;
+	if (found > 0 && highest / SEGMENT_RECORDS != found - 1)
+		return problem_set(problem, "%" PRIu64 " segments were found, "
+		    "but the last one starts at record %" PRIu64
+		    ": some are missing", found, highest);
 	return 0;
 }
 
