@@ -237,7 +237,7 @@ vault_problem(const struct vault_error *error, struct gate_problem *why)
 
 static int
 secret_record(struct gate *gate, struct ledger_port *port, const char *event,
-    const char *name, uint32_t version, struct gate_problem *why)
+    const char *name, uint32_t version, bool in_store, struct gate_problem *why)
 {
 	struct ledger_receipt receipt;
 	struct json_out out;
@@ -250,6 +250,8 @@ secret_record(struct gate *gate, struct ledger_port *port, const char *event,
 	if (version > 0)
 		json_out_uint(&out, "version", version);
 	json_out_str(&out, "backend", vault_backend(gate->vault));
+	if (!in_store)
+		json_out_bool(&out, "erased", false);
 	json_out_object_end(&out);
 	return gate_append(port, "secret", NULL, gate->rules->digest, body,
 	    json_out_end(&out), false, &receipt, why);
@@ -289,31 +291,53 @@ gate_secret_put(struct gate *gate, struct ledger_port *port, const char *name,
 	    &error) != VAULT_OK)
 		vault_problem(&error, why);
 	else if (secret_record(gate, port, rotate ? "rotated" : "stored",
-	    name, *version, why) == 0)
+	    name, *version, true, why) == 0)
 		rv = secrets_changed(gate, why);
 	pthread_mutex_unlock(&gate->admin);
 	return rv;
 }
 
-/* Revoking must work although the ledger does not: first nothing more goes
- * out, then it is written down. */
+/* The store could not be told: what the caller has to know, and the record. */
+static void
+not_erased(struct gate *gate, struct ledger_port *port, const char *name,
+    uint32_t version, const struct vault_error *error, struct gate_problem *why)
+{
+	struct gate_problem unwritten;
+	char detail[sizeof(why->detail)];
+
+	snprintf(detail, sizeof(detail), "%s is out of use and its streams are cut, but it is not erased: %s",
+	    name, error->text);
+	secret_record(gate, port, "revoked", name, version, false, &unwritten);
+	gate_problem_set(why, 503, "secret/not-erased", detail,
+	    "once the cause is gone revoke it again, before the daemon is restarted, which would use it");
+}
+
+/* Revoking must work although store and ledger do not: first nothing more goes
+ * out, then it is erased, then written down. */
 int
 gate_secret_revoke(struct gate *gate, struct ledger_port *port,
     const char *name, uint32_t version, struct gate_problem *why)
 {
 	struct vault_error error = { VAULT_IO, "" };
+	enum vault_status status;
 	int rv = -1;
 
 	pthread_mutex_lock(&gate->admin);
-	if (vault_revoke(gate->vault, name, version, &error) != VAULT_OK) {
-		vault_problem(&error, why);
-	} else {
-		rv = secrets_changed(gate, why);
+	if (vault_withhold(gate->vault, name, version, &error) == VAULT_OK)
 		gate_cut(gate, &(struct gate_cut){ .secret = name,
 		    .version = version });
-		if (secret_record(gate, port, "revoked", name, version,
+	status = vault_revoke(gate->vault, name, version, &error);
+	if (status == VAULT_OK) {
+		rv = secrets_changed(gate, why);
+		if (secret_record(gate, port, "revoked", name, version, true,
 		    why) == -1)
 			rv = -1;
+	} else if (status == VAULT_REVOKED || status == VAULT_MISSING ||
+	    !vault_name_ok(name)) {
+		vault_problem(&error, why);
+	} else {
+		secrets_changed(gate, why);
+		not_erased(gate, port, name, version, &error, why);
 	}
 	pthread_mutex_unlock(&gate->admin);
 	return rv;

@@ -5,10 +5,13 @@
  * write and wait for the disk.  `cache` is held for moments, so that a request
  * finds its secret while another thread is busy storing.  A secret enters the
  * cache under both, and put and revoke forget the name under both, so no
- * loader can bring back what was just replaced.
+ * loader can bring back what was just replaced.  What is withheld is marked
+ * under `cache` alone, since a store may take long to answer: a loader looks at
+ * the marks after it has the secret.
  */
 #include "vault/vault.h"
 #include "private_file.h"
+#include "vault/withheld.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,6 +39,7 @@ struct vault {
 	pthread_rwlock_t cache;
 	struct cached *buckets[BUCKETS];
 	size_t n_cached;
+	struct withheld *withheld;
 	atomic_long asked_s;	/* when ops->changed was last called */
 };
 
@@ -228,10 +232,27 @@ remember(struct vault *vault, const char *name, uint32_t version, bool newest,
 
 	at = bucket_of(vault, name);
 	pthread_rwlock_wrlock(&vault->cache);
+	if (withheld_since(vault->withheld, name, version) != 0) {
+		pthread_rwlock_unlock(&vault->cache);
+		secret_unref(entry->secret);
+		free(entry);
+		return;
+	}
 	entry->next = *at;
 	*at = entry;
 	vault->n_cached++;
 	pthread_rwlock_unlock(&vault->cache);
+}
+
+static int64_t
+withheld_here(struct vault *vault, const char *name, uint32_t version)
+{
+	int64_t since;
+
+	pthread_rwlock_rdlock(&vault->cache);
+	since = withheld_since(vault->withheld, name, version);
+	pthread_rwlock_unlock(&vault->cache);
+	return since;
 }
 
 /* Once a second, by whichever thread comes first: did another process change
@@ -274,6 +295,11 @@ vault_put(struct vault *vault, const char *name, const void *bytes, size_t len,
 	pthread_mutex_lock(&vault->store);
 	status = vault->ops->put(vault->ctx, name, bytes, len, rotate, &made, err);
 	forget(vault, name);	/* also after a failure: ask the store again */
+	if (status == VAULT_OK) {
+		pthread_rwlock_wrlock(&vault->cache);
+		withheld_made(&vault->withheld, name, made);
+		pthread_rwlock_unlock(&vault->cache);
+	}
 	pthread_mutex_unlock(&vault->store);
 	if (status == VAULT_OK && version != NULL)
 		*version = made;
@@ -296,6 +322,13 @@ load(struct vault *vault, const char *name, uint32_t version,
 			remember(vault, name, found, version == 0, *out);
 	}
 	pthread_mutex_unlock(&vault->store);
+	if (status == VAULT_OK && withheld_here(vault, name, found) != 0) {
+		secret_unref(*out);
+		*out = NULL;
+		status = version == 0 ? vault_current_revoked(err, name, found) :
+		    vault_fail(err, VAULT_REVOKED, "%s version %u is revoked",
+		    name, found);
+	}
 	if (status == VAULT_OK && got != NULL)
 		*got = found;
 	return status;
@@ -317,6 +350,23 @@ vault_get(struct vault *vault, const char *name, uint32_t version,
 }
 
 enum vault_status
+vault_withhold(struct vault *vault, const char *name, uint32_t version,
+    struct vault_error *err)
+{
+	enum vault_status status;
+	bool added;
+
+	if ((status = check_name(name, err)) != VAULT_OK)
+		return status;
+	pthread_rwlock_wrlock(&vault->cache);
+	added = withheld_add(&vault->withheld, name, version,
+	    (int64_t)time(NULL));
+	forget_in(vault, bucket_of(vault, name), name);
+	pthread_rwlock_unlock(&vault->cache);
+	return added ? VAULT_OK : vault_fail(err, VAULT_IO, "out of memory");
+}
+
+enum vault_status
 vault_revoke(struct vault *vault, const char *name, uint32_t version,
     struct vault_error *err)
 {
@@ -324,14 +374,22 @@ vault_revoke(struct vault *vault, const char *name, uint32_t version,
 
 	if ((status = check_name(name, err)) != VAULT_OK)
 		return status;
+	vault_withhold(vault, name, version, NULL);	/* the store decides all the same */
 	pthread_mutex_lock(&vault->store);
 	status = vault->ops->revoke(vault->ctx, name, version, err);
 	forget(vault, name);
+	if (status == VAULT_OK || status == VAULT_REVOKED ||
+	    status == VAULT_MISSING) {
+		pthread_rwlock_wrlock(&vault->cache);
+		withheld_lift(&vault->withheld, name, version);
+		pthread_rwlock_unlock(&vault->cache);
+	}
 	pthread_mutex_unlock(&vault->store);
 	return status;
 }
 
 struct listing {
+	struct vault *vault;
 	void (*each)(void *arg, const struct vault_entry *entry);
 	void *arg;
 };
@@ -343,6 +401,8 @@ list_one(void *arg, const char *name, uint32_t version, int64_t created_s,
 	struct listing *listing = arg;
 	struct vault_entry entry = { name, version, created_s, revoked_s };
 
+	if (revoked_s == 0)
+		entry.revoked_s = withheld_here(listing->vault, name, version);
 	listing->each(listing->arg, &entry);
 }
 
@@ -351,7 +411,7 @@ vault_list(struct vault *vault,
     void (*each)(void *arg, const struct vault_entry *entry), void *arg,
     struct vault_error *err)
 {
-	struct listing listing = { each, arg };
+	struct listing listing = { vault, each, arg };
 	enum vault_status status;
 
 	pthread_mutex_lock(&vault->store);
@@ -366,6 +426,7 @@ vault_close(struct vault *vault)
 	if (vault == NULL)
 		return;
 	forget(vault, NULL);
+	withheld_clear(&vault->withheld);
 	vault->ops->close(vault->ctx);
 	pthread_rwlock_destroy(&vault->cache);
 	pthread_mutex_destroy(&vault->store);

@@ -4,8 +4,8 @@
  * A secret has a name and versions 1, 2, ...; the newest is the current one and
  * used by the next request.  A new one supersedes it for good: requests in
  * flight keep the version they took, and revoking the current one brings no
- * older one back.  All
- * functions may be called from any thread; a failed call changes nothing.
+ * older one back.  All functions may be called from any thread; a failed call
+ * changes nothing, save that what was to be revoked is withheld.
  */
 #ifndef BROKER_VAULT_H
 #define BROKER_VAULT_H
@@ -99,8 +99,15 @@ enum vault_status vault_get(struct vault *vault, const char *name,
     uint32_t version, struct secret **out, uint32_t *got,
     struct vault_error *err);
 
+/* From now on vault_get and vault_list call that version revoked, or for 0 all
+ * that there are, whatever the store says: it is not asked.  Ends with the store's
+ * vault_revoke, or with the process.  Quick. */
+enum vault_status vault_withhold(struct vault *vault, const char *name,
+    uint32_t version, struct vault_error *err);
+
 /* Revoke one version, or all of them for version 0; its bytes are erased.
- * Revoking what is revoked already is VAULT_REVOKED. */
+ * Revoking what is revoked already is VAULT_REVOKED.  Where the store cannot do it
+ * (no space, no answer) the status says so and the secret stays withheld. */
 enum vault_status vault_revoke(struct vault *vault, const char *name,
     uint32_t version, struct vault_error *err);
 

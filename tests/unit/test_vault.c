@@ -17,7 +17,7 @@ struct memory {
 	uint32_t versions, revoked_up_to;
 	atomic_uint gets;
 	atomic_bool changed, inside;
-	bool closed;
+	bool closed, full;		/* full: nothing is revoked */
 };
 
 /* The vault promises to call one function at a time. */
@@ -75,6 +75,8 @@ memory_revoke(void *ctx, const char *name, uint32_t version,
 	struct memory *memory = ctx;
 
 	enter(memory);
+	if (memory->full)
+		return leave(memory, vault_fail(err, VAULT_IO, "no space"));
 	memory->revoked_up_to = version == 0 ? memory->versions : version;
 	return leave(memory, VAULT_OK);
 }
@@ -324,12 +326,76 @@ lists(void **state)
 	vault_close(vault);
 }
 
+static void
+assert_revoked(struct vault *vault, uint32_t version)
+{
+	struct secret *none = NULL;
+	struct vault_error err;
+
+	assert_int_equal(vault_get(vault, "name", version, &none, NULL, &err),
+	    VAULT_REVOKED);
+	assert_null(none);
+}
+
+/* A store that cannot erase is no reason to go on using what is revoked. */
+static void
+revoked_though_the_store_fails(void **state)
+{
+	struct memory memory = { .versions = 2, .full = true };
+	struct vault *vault = vault_new(&memory_ops, &memory);
+	struct vault_error err;
+	unsigned sum = 0;
+
+	assert_get(vault, 0, "secret-2", 2);
+	assert_int_equal(vault_revoke(vault, "name", 2, &err), VAULT_IO);
+	assert_revoked(vault, 0);
+	assert_revoked(vault, 2);
+	assert_get(vault, 1, "secret-1", 1);
+	assert_int_equal(vault_revoke(vault, "name", 0, &err), VAULT_IO);
+	assert_revoked(vault, 1);
+	assert_int_equal(vault_list(vault, count_entry, &sum, &err), VAULT_OK);
+	assert_int_equal(sum, 200 + 3);		/* both are listed as revoked */
+
+	assert_int_equal(vault_put(vault, "name", "x", 1, true, NULL, &err),
+	    VAULT_OK);
+	assert_get(vault, 0, "secret-3", 3);	/* it was not there before */
+	assert_revoked(vault, 2);
+	assert_revoked(vault, 1);
+	assert_int_equal(vault_withhold(vault, "name", 3, &err), VAULT_OK);
+	assert_revoked(vault, 0);
+	vault_close(vault);
+}
+
+/* Once the store has done it, it is the store that is asked. */
+static void
+revoked_again_once_it_can(void **state)
+{
+	struct memory memory = { .versions = 2, .full = true };
+	struct vault *vault = vault_new(&memory_ops, &memory);
+	struct vault_error err;
+	unsigned asked;
+
+	assert_int_equal(vault_revoke(vault, "name", 1, &err), VAULT_IO);
+	assert_int_equal(vault_revoke(vault, "name", 0, &err), VAULT_IO);
+	memory.full = false;
+	assert_int_equal(vault_revoke(vault, "name", 0, &err), VAULT_OK);
+	memory.revoked_up_to = 0;	/* a copy was put back */
+	asked = memory.gets;
+	assert_get(vault, 1, "secret-1", 1);
+	assert_get(vault, 2, "secret-2", 2);
+	assert_int_equal(memory.gets, asked + 2);
+	assert_int_equal(vault_withhold(vault, "No", 1, &err), VAULT_INVALID);
+	vault_close(vault);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test(put_rotate_revoke),
+		cmocka_unit_test(revoked_though_the_store_fails),
+		cmocka_unit_test(revoked_again_once_it_can),
 		cmocka_unit_test(bad_input_never_reaches_the_store),
 		cmocka_unit_test(asks_the_store_once),
 		cmocka_unit_test(sees_changes_from_outside),
