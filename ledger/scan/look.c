@@ -156,6 +156,8 @@ scan_look_match(struct look *look)
 		scan_incomplete(look->stream, "", "more matches than can be told");
 	if (worker->engine != NULL)
 		scan_tell_hits(look);
+	else
+		worker->hits.deltas = true;	/* who knows? */
 	if (worker->needles != NULL)
 		scan_needles_run(worker->needles, part->text, part->len, scan_tell_needle, look);
 	if (worker->tags != NULL && scan_tags_run(worker->tags, part->text, part->len,

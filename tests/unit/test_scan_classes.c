@@ -306,8 +306,8 @@ lines(void **state)
 static size_t
 joined(const char *before, const char *after, size_t least)
 {
-	return scan_join_word((const uint8_t *)after, strlen(after), (const uint8_t *)before +
-	    strlen(before), strlen(before), least);
+	return scan_join_word(&(struct scan_joint){ (const uint8_t *)after, 0, strlen(after),
+	    (const uint8_t *)before + strlen(before), strlen(before), least });
 }
 
 /* What ends one line and begins the next is a value only with letters in it: not

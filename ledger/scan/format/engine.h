@@ -25,7 +25,7 @@ struct scan_hits {
 	size_t n, cap;
 	size_t *place;		/* where compressed data or an archive may begin */
 	size_t places, places_cap;
-	bool deltas;		/* "data:", as the lines of a streamed answer begin */
+	bool deltas;		/* a member of streamed answers is there (view/deltas.h) */
 };
 
 struct scan_engine;	/* of one thread */

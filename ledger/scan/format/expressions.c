@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ledger/scan/format/expressions.h"
+#include "ledger/scan/view/deltas.h"
 
 #define NEEDED 8	/* bytes beside an anchor that the library must see */
 #define WIDE 64		/* a wider repetition is left to our own matcher */
@@ -17,11 +18,10 @@
 static const struct {
 	const char *text;
 	unsigned len;
-} magic[SCAN_MAGICS] = {
+} magic[SCAN_MAGICS - 1] = {
 	{ "\\x1f\\x8b\\x08", 3 }, { "\\x28\\xb5\\x2f\\xfd", 4 },
 	{ "PK\\x03\\x04", 4 }, { "BZh[1-9]1AY&SY", 10 }, { "\\xfd7zXZ\\x00", 6 },
 	{ "7z\\xbc\\xaf\\x27\\x1c", 6 }, { "Rar!\\x1a\\x07", 6 },
-	{ "data: ?[\\[{\"]", 0 },
 };
 
 static struct scan_database db;
@@ -213,6 +213,21 @@ add_expression(struct expressions *all, const char *text, unsigned flags)
 	return true;
 }
 
+/* A member that streamed answers have, with a string: once is enough to know. */
+static bool
+add_deltas(struct expressions *all)
+{
+	unsigned i;
+
+	all->writer.len = 0;
+	for (i = 0; i < SCAN_DELTA_KEYS; i++) {
+		put(&all->writer, i == 0 ? "\"(?:" : "|");
+		put(&all->writer, scan_delta_keys[i]);
+	}
+	put(&all->writer, ")\" ?: ?\"");
+	return add_expression(all, all->writer.text, HS_FLAG_SINGLEMATCH);
+}
+
 /* All anchors but the brief ones in all directions, then the magic numbers. */
 static bool
 write_expressions(struct expressions *all)
@@ -237,12 +252,12 @@ write_expressions(struct expressions *all)
 			db.count++;
 		}
 	}
-	for (i = 0; i < SCAN_MAGICS; i++) {
+	for (i = 0; i < SCAN_MAGICS - 1; i++) {
 		db.magic_len[i] = magic[i].len;
 		if (!add_expression(all, magic[i].text, HS_FLAG_DOTALL))
 			return false;
 	}
-	return true;
+	return add_deltas(all);
 }
 
 static void

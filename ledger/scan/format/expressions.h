@@ -29,7 +29,7 @@ struct scan_expression {
 struct scan_database {
 	struct scan_expression expression[SCAN_EXPRESSIONS_MAX];
 	unsigned count;
-	unsigned magic_len[SCAN_MAGICS];	/* 0: "data:", of a streamed answer */
+	unsigned magic_len[SCAN_MAGICS];	/* 0: a member of streamed answers */
 	struct scan_brief brief;
 	hs_database_t *library;	/* NULL: err says why */
 	char err[160];

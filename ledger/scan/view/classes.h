@@ -30,7 +30,7 @@ enum scan_class {
 	SCAN_EOL,	/* CR, LF */
 	SCAN_CODE,	/* "%" and "=", which two digits follow */
 	SCAN_LEAD,	/* of other escapes, and of what is not seen */
-	SCAN_JOIN	/* what a literal ends with that goes on in the next line */
+	SCAN_JOIN	/* what may stand between two literals that are one, and their quotes */
 };
 
 struct scan_classes {

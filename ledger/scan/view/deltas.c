@@ -1,78 +1,139 @@
-/* The strings of a streamed answer, put together. */
+/* The strings of a streamed answer, put together: all that are the values of one
+ * member, in one event or line of JSON each. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "ledger/scan/view/deltas.h"
 #include "ledger/scan/view/view.h"
 
-/* One string value that streams are put together from: behind its key. */
-static const uint8_t *
-delta_value(const uint8_t *p, const uint8_t *end)
-{
-	static const char *const keys[] = { "\"text\"", "\"content\"", "\"delta\"",
-	    "\"partial_json\"", "\"arguments\"", "\"thinking\"" };
-	size_t i, n;
+const char *const scan_delta_keys[SCAN_DELTA_KEYS] = { "text", "content", "delta",
+	"partial_json", "arguments", "thinking", "reasoning", "reasoning_content", "response",
+	"completion", "token", "chunk", "output" };
 
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		n = strlen(keys[i]);
-		if ((size_t)(end - p) <= n || memcmp(p, keys[i], n) != 0)
+struct value {
+	size_t at, len;
+	unsigned key;
+};
+
+struct values {
+	struct value *value;
+	size_t n, cap;
+	size_t of[SCAN_DELTA_KEYS];	/* how many of each member */
+};
+
+/* Which member's name stands at p, with its quote; its length, 0: none. */
+static size_t
+key_at(const uint8_t *p, size_t len, unsigned *key)
+{
+	const char *name;
+	size_t n;
+
+	for (*key = 0; *key < SCAN_DELTA_KEYS; ++*key) {
+		name = scan_delta_keys[*key];
+		if (p[0] != (uint8_t)name[0] || p[1] != (uint8_t)name[1])
 			continue;
-		for (p += n; p < end && (*p == ' ' || *p == ':'); p++)
-			;
-		return p < end && *p == '"' ? p + 1 : NULL;
+		n = strlen(name);
+		if (len > n && memcmp(p, name, n) == 0 && p[n] == '"')
+			return n + 1;
 	}
-	return NULL;
-}
-
-static int
-append_value(const struct scan_part *part, const uint8_t *p, const uint8_t *end,
-    struct scan_view *view)
-{
-	const uint8_t *stop = p;
-
-	while (stop < end && *stop != '"')
-		stop += *stop == '\\' && stop + 1 < end ? 2 : 1;
-	if (stop == p)
-		return 0;
-	if (scan_view_room(view, (size_t)(stop - p)) != 0 || scan_map_add(&view->map,
-	    view->len, part->at + (size_t)(p - part->text), 1, 1) != 0)
-		return -1;
-	memcpy(view->text + view->len, p, (size_t)(stop - p));
-	view->len += (size_t)(stop - p);
 	return 0;
 }
 
-static int
-delta_line(const struct scan_part *part, const uint8_t *p, const uint8_t *end,
-    struct scan_view *view)
+/* The string that the member named at `at` has, behind the quote. */
+static bool
+value_of(const struct scan_part *part, size_t at, struct value *value)
 {
-	const uint8_t *value;
+	const uint8_t *p = part->text;
+	size_t len = part->len, n;
 
-	while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
-		value = delta_value(p, end);
-		if (value != NULL && append_value(part, value, end, view) != 0)
+	if (len - at < 2 || p[at] < 'a' || (n = key_at(p + at, len - at, &value->key)) == 0)
+		return false;
+	at += n;
+	while (at < len && (p[at] == ' ' || p[at] == ':'))
+		at++;
+	if (at == len || p[at] != '"')
+		return false;
+	value->at = ++at;
+	while (at < len && p[at] != '"' && p[at] != '\n')
+		at += p[at] == '\\' && at + 1 < len ? 2 : 1;
+	value->len = at - value->at;
+	return value->len > 0;
+}
+
+static int
+keep(struct values *values, const struct value *value)
+{
+	size_t cap = values->cap == 0 ? 256 : 2 * values->cap;
+	struct value *more;
+
+	if (values->n == values->cap) {
+		if ((more = reallocarray(values->value, cap, sizeof(*more))) == NULL)
 			return -1;
+		values->value = more;
+		values->cap = cap;
+	}
+	values->value[values->n++] = *value;
+	values->of[value->key]++;
+	return 0;
+}
+
+static int
+find_values(const struct scan_part *part, struct values *values)
+{
+	const uint8_t *p = part->text, *end = p + part->len;
+	struct value value;
+
+	while (p < end && (p = memchr(p, '"', (size_t)(end - p))) != NULL) {
 		p++;
+		if (!value_of(part, (size_t)(p - part->text), &value))
+			continue;
+		if (keep(values, &value) != 0)
+			return -1;
+		p = part->text + value.at + value.len;
+		p += p < end;	/* its last quote begins no name */
 	}
 	return 0;
+}
+
+static int
+append(const struct scan_part *part, const struct value *value, struct scan_view *view)
+{
+	const uint8_t *p = part->text + value->at;
+
+	if (scan_view_room(view, value->len) != 0 || scan_map_add(&view->map, view->len,
+	    part->at + value->at, 1, 1) != 0)
+		return -1;
+	memcpy(view->text + view->len, p, value->len);
+	view->len += value->len;
+	view->again |= memchr(p, '\\', value->len) != NULL;
+	return 0;
+}
+
+/* One member's, if there are several. */
+static int
+join(const struct scan_part *part, const struct values *values, unsigned key,
+    struct scan_view *view)
+{
+	size_t i;
+
+	if (values->of[key] < 2)
+		return 0;
+	if (scan_view_begin(view) != 0)
+		return -1;
+	for (i = 0; i < values->n; i++)
+		if (values->value[i].key == key && append(part, &values->value[i], view) != 0)
+			return -1;
+	return scan_view_end(view);
 }
 
 int
 scan_view_deltas(const struct scan_part *part, struct scan_view *view)
 {
-	const uint8_t *p = part->text, *end = p + part->len, *line_end;
-	size_t start = view->len;
+	struct values values = { NULL, 0, 0, { 0 } };
+	int result = find_values(part, &values);
 
-	if (scan_view_begin(view) != 0)
-		return -1;
-	while ((p = memmem(p, (size_t)(end - p), "data:", 5)) != NULL) {
-		line_end = memchr(p, '\n', (size_t)(end - p));
-		if (line_end == NULL)
-			line_end = end;
-		if (delta_line(part, p, line_end, view) != 0)
-			return -1;
-		p = line_end;
-	}
-	if (view->len > start)
-		return scan_view_end(view);
-	view->segments--;
-	return 0;
+	for (unsigned key = 0; result == 0 && key < SCAN_DELTA_KEYS; key++)
+		result = join(part, &values, key, view);
+	free(values.value);
+	return result;
 }

@@ -26,30 +26,52 @@ struct scan_step scan_escape(const uint8_t *p, size_t len);
 size_t scan_escape_colour(const uint8_t *p, size_t len);
 size_t scan_escape_invisible(const uint8_t *p, size_t len);
 
-/* ---- what stands for nothing: p is a line end, out what was decoded before ---- */
+/* ---- what stands for nothing ---- */
+
+/* Where a word or a literal may be cut: text[at].  What was decoded in front of it
+ * ends at out. */
+struct scan_joint {
+	const uint8_t *text;
+	size_t at, len;
+	const uint8_t *out;
+	size_t out_len;
+	size_t least;	/* characters of the shortest thing that is looked for */
+};
 
 /*
- * Bytes of a line end inside a word, with the next line's indentation.  Where a
- * word was cut in two, one part is not short: so the lines of ordinary prose stay
- * apart.  Those of a log do because their ends and beginnings are no value
- * together, of `least` characters, letters among them where it is a format's.
+ * At a line end: bytes of it inside a word, with the next line's indentation, and
+ * with what both lines begin with where that is the mark of a letter's quotation
+ * (">") or of a diff ("+", "-").  Where a word was cut in two, one part is not short:
+ * so the lines of ordinary prose stay apart.  Those of a log do because their ends
+ * and beginnings are no value together, of `least` characters, letters among them
+ * where it is a format's.
  */
-size_t scan_join_word(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len,
-    size_t least);
-/* A line end between two literals that are one: "abc" + \n "def", with the
- * operator on either line or none at all. */
-struct scan_step scan_join_literals(const uint8_t *p, size_t len, const uint8_t *out,
-    size_t out_len);
+size_t scan_join_word(const struct scan_joint *joint);
+/* At a backslash in front of a line end: the same; the parts may be short. */
+size_t scan_join_continued(const struct scan_joint *joint);
+/* At a line end, or at the quote that ends a literal: what stands between two that
+ * are one value: "abc" + "def", with one operator or none, in one line or two. */
+struct scan_step scan_join_literals(const struct scan_joint *joint);
+
+/* ---- for join.c and literals.c ---- */
+
+/* Bytes at text + at, the beginning of a line with such a character, that the line before it, in which the
+ * joint is, has as its mark, too. */
+size_t scan_join_mark(const struct scan_joint *joint, size_t at);
+/* Whether what ends at out and goes on at text + at is a value of the length that is
+ * looked for; glued: with quotes, marks and the like between its pieces. */
+bool scan_join_enough(const struct scan_joint *joint, size_t at, bool glued);
 
 /* ---- characters ---- */
 
-extern const uint8_t scan_word_char[256];	/* 0: none of a word */
+#define SCAN_IN_WORD 1
+extern const uint8_t scan_char[256];	/* that bit, and others of join.c */
 
 /* Of what tokens are made of. */
 static inline bool
 scan_in_word(uint8_t c)
 {
-	return scan_word_char[c] != 0;
+	return (scan_char[c] & SCAN_IN_WORD) != 0;
 }
 
 static inline bool
@@ -62,6 +84,21 @@ static inline bool
 scan_is_quote(uint8_t c)
 {
 	return c == '"' || c == '\'';
+}
+
+/* What may stand behind a literal, in front of the next: the classes' SCAN_JOIN. */
+static inline bool
+scan_glues(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '+' || c == '.' || c == '&' || c == '|' ||
+	    c == '\\' || scan_is_quote(c);
+}
+
+/* What the lines of a diff, or of a letter that is answered, begin with. */
+static inline bool
+scan_is_mark(uint8_t c)
+{
+	return c == '>' || c == '+' || c == '-';
 }
 
 /* A hexadecimal digit's value, or -1. */

@@ -1,25 +1,34 @@
-/* Line ends inside a word, or between two literals that are one. */
+/* Line ends inside a word. */
+#include <string.h>
+
 #include "ledger/scan/view/escape.h"
 #include "ledger/scan/view/view.h"
 
 #define LETTERS 2	/* of any token: in its anchor alone, or in what is random */
 #define PART_MIN 8	/* a part of a word that a line end cuts in two */
+#define INDENT_MAX 64
+#define MARK_MAX 32
+#define DIFF_LINES 8	/* that are looked at to tell a diff */
 
-#define WORD 1		/* of what tokens are made of */
+#define WORD SCAN_IN_WORD	/* of what tokens are made of */
 #define VALUE 2		/* and no "=", behind which a value begins */
 #define LETTER 4
+#define BLANK 8
+#define GLUE 16		/* what stands between pieces, beside blanks */
 
-const uint8_t scan_word_char[256] = {
+const uint8_t scan_char[256] = {
 	['0' ... '9'] = WORD | VALUE, ['A' ... 'Z'] = WORD | VALUE | LETTER,
 	['a' ... 'z'] = WORD | VALUE | LETTER, ['+'] = WORD | VALUE, ['/'] = WORD | VALUE,
 	['_'] = WORD | VALUE, ['-'] = WORD | VALUE, ['.'] = WORD | VALUE,
 	['~'] = WORD | VALUE, ['='] = WORD,
+	[' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\n'] = BLANK,
+	['"'] = GLUE, ['\''] = GLUE, ['\\'] = GLUE, ['>'] = GLUE, ['&'] = GLUE, ['|'] = GLUE,
 };
 
 static bool
 is(uint8_t c, unsigned what)
 {
-	return (scan_word_char[c] & what) != 0;
+	return (scan_char[c] & what) != 0;
 }
 
 /* How much of a word ends, or begins, at p: no more than is asked for. */
@@ -43,8 +52,10 @@ word_after(const uint8_t *p, size_t len, size_t enough)
 	return i;
 }
 
-/* How much of a value ends right in front of p, and goes on behind it in this
- * line and the next ones. */
+/* ---- values ---- */
+
+/* How much of a value ends right in front of p, and goes on behind it, passing over
+ * bytes of a kind. */
 static size_t
 value_before(const uint8_t *p, size_t len, size_t enough)
 {
@@ -56,23 +67,20 @@ value_before(const uint8_t *p, size_t len, size_t enough)
 }
 
 static size_t
-value_after(const uint8_t *p, size_t len, size_t enough)
+value_after(const uint8_t *p, size_t len, size_t enough, unsigned pass)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < len && n < enough; i++) {
-		if (is(p[i], VALUE))
-			n++;
-		else if (!scan_is_space(p[i]))
-			break;
-	}
+	for (i = 0; i < len && n < enough && is(p[i], VALUE | pass); i++)
+		n += is(p[i], VALUE);
 	return n;
 }
 
 /* Whether the value that ends in front of out and goes on at p holds two letters:
  * "status=200" and the next line's "2026-11-29T12" are none together. */
 static bool
-has_letters(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
+has_letters(const uint8_t *p, size_t len, unsigned pass, const uint8_t *out,
+    size_t out_len)
 {
 	unsigned letters = 0;
 	size_t i;
@@ -80,76 +88,136 @@ has_letters(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
 	for (i = 0; i < out_len && is(out[-1 - (ptrdiff_t)i], VALUE); i++)
 		if (is(out[-1 - (ptrdiff_t)i], LETTER) && ++letters == LETTERS)
 			return true;
-	for (i = 0; i < len && (is(p[i], VALUE) || scan_is_space(p[i])); i++)
+	for (i = 0; i < len && is(p[i], VALUE | pass); i++)
 		if (is(p[i], LETTER) && ++letters == LETTERS)
 			return true;
 	return false;
 }
 
+bool
+scan_join_enough(const struct scan_joint *j, size_t at, bool glued)
+{
+	unsigned pass = glued ? BLANK | GLUE : BLANK;
+	const uint8_t *p = j->text + at;
+	size_t n = value_before(j->out, j->out_len, j->least);
+
+	return n + value_after(p, j->len - at, j->least - n, pass) >= j->least &&
+	    (j->least < SCAN_RUN_MIN || has_letters(p, j->len - at, pass, j->out, j->out_len));
+}
+
+/* ---- marks ---- */
+
+/* What a line begins with: so many ">", then "+" or "-" of a diff. */
+struct mark {
+	unsigned quotes;
+	uint8_t sign;
+	size_t quotes_len, len;
+};
+
+static struct mark
+mark_of(const uint8_t *p, size_t len)
+{
+	struct mark mark = { 0, 0, 0, 0 };
+	size_t i = 0;
+
+	while (i < len && i < MARK_MAX && (p[i] == '>' || p[i] == ' ' || p[i] == '\t'))
+		mark.quotes += p[i++] == '>';
+	mark.len = mark.quotes_len = mark.quotes > 0 ? i : 0;
+	if (mark.len < len && (p[mark.len] == '+' || p[mark.len] == '-'))
+		mark.sign = p[mark.len++];
+	return mark;
+}
+
+/* Where the line begins of which text[at] is. */
+static size_t
+line_start(const uint8_t *text, size_t at)
+{
+	const uint8_t *end = memrchr(text, '\n', at);
+
+	return end == NULL ? 0 : (size_t)(end - text) + 1;
+}
+
+/* Whether the lines in front of the one that begins at `start` are a diff's, and no
+ * base64 whose lines happen to begin so. */
+static bool
+in_diff(const uint8_t *text, size_t start)
+{
+	size_t end;
+	unsigned i;
+
+	for (i = 0; i < DIFF_LINES && start > 0; i++) {
+		end = start - 1;
+		start = line_start(text, end);
+		if (start == end || text[start] == '\r')
+			return true;
+		if (memchr(" +-\\", text[start], 4) == NULL)
+			return memmem(text + start, end - start, "@@ -", 4) != NULL;
+	}
+	return true;
+}
+
 size_t
-scan_join_word(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len, size_t least)
+scan_join_mark(const struct scan_joint *j, size_t at)
 {
-	size_t i = 0, ends = 0, n;
+	struct mark next, mark;
+	size_t start;
 
-	if (out_len == 0 || !scan_in_word(out[-1]))
-		return 0;
-	while (i < len && (p[i] == '\r' || p[i] == '\n'))
-		ends += p[i++] == '\n';
-	while (i < len && i < 64 && (p[i] == ' ' || p[i] == '\t'))
-		i++;
-	if (i == len || ends > 2 || !scan_in_word(p[i]))
-		return 0;
-	if (word_after(p + i, len - i, PART_MIN) < PART_MIN &&
-	    word_before(out, out_len, PART_MIN) < PART_MIN)
-		return 0;
-	n = value_before(out, out_len, least);
-	return n + value_after(p + i, len - i, least - n) >= least && (least < SCAN_RUN_MIN ||
-	    has_letters(p + i, len - i, out, out_len)) ? i : 0;
+	next = mark_of(j->text + at, j->len - at);
+	start = line_start(j->text, j->at);
+	mark = mark_of(j->text + start, j->at - start);
+	if (mark.quotes != next.quotes && (start > 0 || mark.quotes > 0))
+		return 0;	/* the first line of a view may lack its beginning */
+	if (mark.sign != next.sign)
+		return next.quotes_len;
+	return next.quotes > 0 || in_diff(j->text, start) ? next.len : 0;
 }
 
-/* Spaces and at most one operator that puts literals together. */
+/* ---- lines ---- */
+
+/* To the next line's word from `at`, a line end.  At most one line is empty. */
 static size_t
-glue_after(const uint8_t *p, size_t len, unsigned *glues)
+next_line(const struct scan_joint *j, size_t at, bool *marked)
 {
-	size_t i = 0;
+	const uint8_t *p = j->text;
+	size_t ends = 0, i;
 
-	for (; i < len && i < 64; i++) {
-		if (p[i] == '+' || p[i] == '.')
-			++*glues;
-		else if (p[i] != ' ' && p[i] != '\t' && p[i] != '\r' && p[i] != '\n')
-			break;
-	}
-	return i;
+	while (at < j->len && (p[at] == '\r' || p[at] == '\n'))
+		ends += p[at++] == '\n';
+	if (ends > 2)
+		return j->len;
+	*marked = at < j->len && scan_is_mark(p[at]) && (i = scan_join_mark(j, at)) > 0;
+	at += *marked ? i : 0;
+	for (i = 0; i < INDENT_MAX && at < j->len && (p[at] == ' ' || p[at] == '\t'); i++)
+		at++;
+	return at;
 }
 
-static size_t
-glue_before(const uint8_t *out, size_t len, unsigned *glues)
+size_t
+scan_join_word(const struct scan_joint *j)
 {
-	size_t i = 0;
-	uint8_t c;
+	bool marked = false;
+	size_t at;
 
-	for (; i < len && i < 8; i++) {
-		c = out[-1 - (ptrdiff_t)i];
-		if (c == '+' || c == '.' || c == '\\')
-			++*glues;
-		else if (c != ' ' && c != '\t')
-			break;
-	}
-	return i;
+	if (j->out_len == 0 || !scan_in_word(j->out[-1]))
+		return 0;
+	at = next_line(j, j->at, &marked);
+	if (at == j->len || !scan_in_word(j->text[at]))
+		return 0;
+	if (word_after(j->text + at, j->len - at, PART_MIN) < PART_MIN &&
+	    word_before(j->out, j->out_len, PART_MIN) < PART_MIN)
+		return 0;
+	return scan_join_enough(j, at, marked) ? at - j->at : 0;
 }
 
-struct scan_step
-scan_join_literals(const uint8_t *p, size_t len, const uint8_t *out, size_t out_len)
+size_t
+scan_join_continued(const struct scan_joint *j)
 {
-	struct scan_step none = SCAN_NO_STEP;
-	unsigned glues = 0;
-	size_t back = glue_before(out, out_len, &glues), ahead;
+	bool marked;
+	size_t at;
 
-	if (back + 1 >= out_len || !scan_is_quote(out[-1 - (ptrdiff_t)back]) ||
-	    !scan_in_word(out[-2 - (ptrdiff_t)back]))
-		return none;
-	ahead = glue_after(p, len, &glues);
-	if (glues > 1 || ahead >= len || out[-1 - (ptrdiff_t)back] != p[ahead])
-		return none;
-	return (struct scan_step){ ahead + 1, 0, { 0 }, back + 1 };
+	if (j->out_len == 0 || !scan_in_word(j->out[-1]))
+		return 0;
+	at = next_line(j, j->at + 1, &marked);
+	return at < j->len && scan_in_word(j->text[at]) && scan_join_enough(j, at, true) ?
+	    at - j->at : 0;
 }

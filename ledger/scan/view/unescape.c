@@ -10,11 +10,11 @@
 #define WORD_MAX 65536	/* of it in front of its first escape */
 #define NEAR 4		/* bytes from a space to what may be an escape again */
 
-enum { PLAIN, ESCAPE, LINE_END, DROPPED, COLOUR, UTF8 };
+enum { PLAIN, ESCAPE, LINE_END, QUOTE, DROPPED, COLOUR, UTF8 };
 
 static const uint8_t kind[256] = {
 	['%'] = ESCAPE, ['='] = ESCAPE, ['\\'] = ESCAPE, ['&'] = ESCAPE,
-	['\r'] = LINE_END, ['\n'] = LINE_END, [0] = DROPPED, [0x1b] = COLOUR,
+	['\r'] = LINE_END, ['\n'] = LINE_END, ['"'] = QUOTE, ['\''] = QUOTE, [0] = DROPPED, [0x1b] = COLOUR,
 	[0xc2] = UTF8, [0xe2] = UTF8, [0xef] = UTF8,
 };
 
@@ -55,42 +55,71 @@ before(const struct work *w, size_t *len)
 	return *len == 0 ? NULL : w->view->text + w->view->len;
 }
 
-/* A soft line end of quoted-printable, and no bytes that are open already: the
- * word goes on in the next line, as behind a line end of its own. */
+/* The place that is dealt with, or one of its line a little further on. */
+static struct scan_joint
+joint_at(const struct work *w, size_t further)
+{
+	struct scan_joint joint = { w->part->text, w->at + further, w->part->len, NULL, 0,
+	    w->part->least };
+
+	joint.out = before(w, &joint.out_len);
+	return joint;
+}
+
+static bool
+ends_line(const uint8_t *p, size_t len)
+{
+	return len > 1 && (p[1] == '\r' || p[1] == '\n');
+}
+
+/*
+ * A backslash, or "=" of quoted-printable, at the end of a line: the word goes on in
+ * the next one, as behind a line end of its own.
+ */
 static struct scan_step
 soft_end(const struct work *w)
 {
 	struct scan_step step = SCAN_NO_STEP;
-	const uint8_t *out;
-	size_t out_len;
+	struct scan_joint joint = joint_at(w, w->part->text[w->at] == '=');
 
-	out = before(w, &out_len);
-	step.used = scan_join_word(w->part->text + w->at + 1, w->part->len - w->at - 1, out,
-	    out_len, w->part->least);
-	step.used += step.used > 0;
+	if (joint.at == w->at)
+		step.used = scan_join_continued(&joint);
+	else if (!w->open && (step.used = scan_join_word(&joint)) > 0)
+		step.used++;
 	return step;
+}
+
+static struct scan_step
+escape_at(const struct work *w, const uint8_t *p, size_t len)
+{
+	struct scan_step step;
+
+	if ((*p == '=' || *p == '\\') && ends_line(p, len) && (step = soft_end(w)).used > 0)
+		return step;
+	step = scan_escape(p, len);
+	/* "size=42" is no quoted-printable */
+	return step.used > 0 && *p == '=' && !w->open && !within_word(p,
+	    w->at - w->floor, len, w->part->least) ? SCAN_NO_STEP : step;
 }
 
 static struct scan_step
 step_at(const struct work *w)
 {
-	const uint8_t *p = w->part->text + w->at, *out;
-	size_t len = w->part->len - w->at, out_len;
+	const uint8_t *p = w->part->text + w->at;
+	size_t len = w->part->len - w->at;
 	struct scan_step step = SCAN_NO_STEP;
+	struct scan_joint joint;
 
 	switch (kind[*p]) {
 	case ESCAPE:
-		if (*p == '=' && !w->open && len > 1 && (p[1] == '\r' || p[1] == '\n') &&
-		    (step = soft_end(w)).used > 0)
-			return step;
-		step = scan_escape(p, len);
-		/* "size=42" is no quoted-printable */
-		return step.used > 0 && *p == '=' && !w->open && !within_word(p,
-		    w->at - w->floor, len, w->part->least) ? SCAN_NO_STEP : step;
+		return escape_at(w, p, len);
 	case LINE_END:
-		out = before(w, &out_len);
-		step.used = scan_join_word(p, len, out, out_len, w->part->least);
-		return step.used > 0 ? step : scan_join_literals(p, len, out, out_len);
+		joint = joint_at(w, 0);
+		step.used = scan_join_word(&joint);
+		return step.used > 0 ? step : scan_join_literals(&joint);
+	case QUOTE:
+		joint = joint_at(w, 0);
+		return scan_join_literals(&joint);
 	case DROPPED:
 		step.used = 1;
 		return step;
@@ -126,6 +155,26 @@ promising(const uint8_t *p, size_t len, size_t at)
 	}
 }
 
+/* Quotes, and a bar, which is none. */
+static uint64_t
+quote_bits(const struct scan_planes *block)
+{
+	const uint64_t *now = block->plane;
+
+	return now[SCAN_JOIN] & ~(now[SCAN_NUMBERS] | now[SCAN_WORD] | now[SCAN_LEAD]);
+}
+
+/* Those with another behind them, or two bytes that may stand between literals. */
+static uint64_t
+literal_bits(const struct scan_planes *block)
+{
+	const uint64_t *now = block->plane, *next = block[1].plane;
+	uint64_t bits = quote_bits(block) & scan_ahead(now[SCAN_JOIN], next[SCAN_JOIN], 1);
+
+	return bits == 0 ? 0 : bits & (scan_ahead(now[SCAN_JOIN], next[SCAN_JOIN], 2) |
+	    scan_ahead(quote_bits(block), quote_bits(block + 1), 1));
+}
+
 /* How many bytes from `at` on are dealt with as they are. */
 static size_t
 plain_run(const struct scan_part *part, size_t at)
@@ -137,7 +186,7 @@ plain_run(const struct scan_part *part, size_t at)
 	at += part->at;
 	for (b = at / SCAN_LANE; b * SCAN_LANE < end; b++) {
 		bits = scan_since(block[b].plane[SCAN_CODE] | block[b].plane[SCAN_LEAD] |
-		    block[b].plane[SCAN_EOL], b, at);
+		    block[b].plane[SCAN_EOL] | literal_bits(&block[b]), b, at);
 		for (; bits != 0; bits &= bits - 1) {
 			found = b * SCAN_LANE + (size_t)__builtin_ctzll(bits);
 			if (found >= end)
@@ -152,21 +201,23 @@ plain_run(const struct scan_part *part, size_t at)
 /*
  * Where a step may begin while no segment is open: what stands before it is then
  * as it was in the text.  Two digits follow a code; a line end stands behind a
- * word, or behind what ends a literal.
+ * word, or behind what ends a literal, whose quote stands behind a word.
  */
 static uint64_t
 step_bits(const struct scan_planes *block, bool first)
 {
 	const uint64_t *now = block->plane, *next = block[1].plane;
-	uint64_t before, coded;
+	uint64_t word = now[SCAN_WORD] << 1, join = now[SCAN_JOIN] << 1, coded;
 
-	before = (now[SCAN_WORD] | now[SCAN_JOIN]) << 1;
-	if (!first)
-		before |= (block[-1].plane[SCAN_WORD] | block[-1].plane[SCAN_JOIN]) >> 63;
+	if (!first) {
+		word |= block[-1].plane[SCAN_WORD] >> 63;
+		join |= block[-1].plane[SCAN_JOIN] >> 63;
+	}
 	coded = scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 1) &
 	    scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 2);
 	coded |= scan_ahead(now[SCAN_EOL], next[SCAN_EOL], 1);
-	return now[SCAN_LEAD] | (now[SCAN_EOL] & before) | (now[SCAN_CODE] & coded);
+	return now[SCAN_LEAD] | (now[SCAN_EOL] & (word | join)) | (now[SCAN_CODE] & coded) |
+	    (literal_bits(block) & word);
 }
 
 /* Pass what is passed while no segment is open. */
@@ -228,12 +279,26 @@ close_segment(struct work *w)
 	return scan_view_end(w->view);
 }
 
+/* Of n plain bytes, those in front of a quoted line's word, where a line begins. */
+static size_t
+line_mark(const struct work *w, const uint8_t *p, size_t n)
+{
+	const struct scan_view *view = w->view;
+	size_t i = 0;
+
+	if (n == 0 || *p != '>' || view->len == 0 || view->text[view->len - 1] != '\n')
+		return 0;
+	while (i < n && (p[i] == '>' || p[i] == ' '))
+		i++;
+	return i;
+}
+
 /* Plain bytes in a segment: the rest of the word that it ends with is its end. */
 static int
 pass(struct work *w, size_t n)
 {
 	const uint8_t *p = w->part->text + w->at;
-	size_t i = 0;
+	size_t i = line_mark(w, p, n);
 
 	while (i < n && !scan_is_space(p[i]))
 		i++;
@@ -245,19 +310,32 @@ pass(struct work *w, size_t n)
 	return 0;
 }
 
+/* Whether what a step wrote may be one in its turn, by what stands on both sides: for
+ * a view of the view. */
+static bool
+is_step_again(uint8_t c, bool line_end, uint8_t before, uint8_t behind)
+{
+	if (line_end)
+		return scan_glues(before) || scan_is_mark(behind);
+	return kind[c] == ESCAPE || (scan_is_quote(c) && scan_in_word(before) &&
+	    scan_glues(behind));
+}
+
 /* What a step writes is not looked at again, except for a line end, which may
  * stand inside a word like any other. */
 static int
 take(struct work *w, const struct scan_step *step)
 {
 	struct scan_view *view = w->view;
-	const uint8_t *out, *p = w->part->text + w->at + step->used;
-	size_t left = w->part->len - w->at - step->used, out_len;
+	const uint8_t *out;
+	size_t next = w->at + step->used, out_len;
+	uint8_t before_it, behind = next < w->part->len ? w->part->text[next] : 0;
 	bool line_end = step->n > 0 && (step->out[0] == '\n' || step->out[0] == '\r');
 
 	if (!w->open && open_segment(w) != 0)
 		return -1;
 	out = before(w, &out_len);
+	before_it = out_len > 0 ? out[-1] : 0;
 	if (step->back > 0) {
 		if (step->back > out_len)
 			return pass(w, 1);
@@ -265,15 +343,15 @@ take(struct work *w, const struct scan_step *step)
 		while (view->map.n > 0 && view->map.stretch[view->map.n - 1].out > view->len)
 			view->map.n--;
 	}
-	if (step->n > 0 && !(line_end && out_len > 0 && scan_in_word(out[-1]) && left > 0 &&
-	    scan_in_word(*p))) {
+	if (step->n > 0 && !(line_end && scan_in_word(before_it) && scan_in_word(behind) &&
+	    !scan_is_mark(behind))) {
 		if (scan_view_room(view, 1) != 0 || scan_map_add(&view->map, view->len,
 		    w->part->at + w->at, 1, 1) != 0)
 			return -1;
 		view->text[view->len++] = step->out[0];
-		view->again |= kind[step->out[0]] == ESCAPE;
+		view->again |= is_step_again(step->out[0], line_end, before_it, behind);
 	}
-	w->at += step->used;
+	w->at = next;
 	return scan_map_add(&view->map, view->len, w->part->at + w->at, 1, 1);
 }
 

@@ -1,0 +1,9 @@
+/* The members whose strings the pieces of a streamed answer are.  Private to the
+ * scanner. */
+#ifndef LEDGER_SCAN_VIEW_DELTAS_H
+#define LEDGER_SCAN_VIEW_DELTAS_H
+
+#define SCAN_DELTA_KEYS 13
+extern const char *const scan_delta_keys[SCAN_DELTA_KEYS];
+
+#endif
