@@ -1,4 +1,4 @@
-/* The server: listeners, lanes, and the way of one call. */
+/* The server: listeners, and the way of one call. */
 #include "api/impl.h"
 #include "trouble.h"
 
@@ -13,75 +13,6 @@
 #include <sodium.h>
 
 #define STOP_MS 2000	/* how long api_stop waits for calls under way */
-
-/* --- lanes ------------------------------------------------------------- */
-
-#define LAST_LANE (API_LEDGER_PORTS - 1)
-
-static struct api_lane *
-free_lane(struct api *api, bool last)
-{
-	size_t end = last ? API_LEDGER_PORTS : LAST_LANE;
-
-	for (size_t i = last ? LAST_LANE : 0; i < end; i++)
-		if (!api->lanes[i].busy)
-			return &api->lanes[i];
-	return NULL;
-}
-
-/* The condition has the monotonic clock. */
-static void
-wait_freed(struct api *api)
-{
-	struct timespec until = { 0, 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec++;
-	(void)pthread_cond_timedwait(&api->freed, &api->lock, &until);
-}
-
-static struct api_lane *
-lane_take(struct api *api, enum api_waits waits, bool patient)
-{
-	bool last = waits == WAITS_LAST, refuse = false;
-	struct api_lane *lane = NULL;
-
-	pthread_mutex_lock(&api->lock);
-	while (lane == NULL && !refuse) {
-		bool silent = ledger_silent_s(api->options.ledger) != 0;
-
-		refuse = silent && !patient;
-		if (!refuse || waits == WAITS_LONG)
-			lane = free_lane(api, last);
-		if (lane == NULL && !refuse)
-			wait_freed(api);
-	}
-	if (lane != NULL)
-		lane->busy = true;
-	pthread_mutex_unlock(&api->lock);
-	return lane;
-}
-
-struct api_lane *
-api_lane_take(struct api *api)
-{
-	return lane_take(api, WAITS_LEDGER, true);
-}
-
-struct api_lane *
-api_lane_ask(struct api *api, enum api_waits waits)
-{
-	return lane_take(api, waits, waits == WAITS_LAST);
-}
-
-void
-api_lane_give(struct api *api, struct api_lane *lane)
-{
-	pthread_mutex_lock(&api->lock);
-	lane->busy = false;
-	pthread_cond_broadcast(&api->freed);	/* not every lane is for everybody */
-	pthread_mutex_unlock(&api->lock);
-}
 
 /* --- routing ------------------------------------------------------------ */
 
@@ -227,8 +158,12 @@ lane_for(struct api_call *call)
 static void
 finish(struct api_call *call)
 {
+	struct seat_holder who;
+
 	if (!api_body_end(call) || !lane_for(call))
 		return;
+	who = api_holder(call->api, call->run, &call->peer);
+	seats_busy(&call->listener->seats, call->seat, &who);
 	call->route->handle(call);
 	if (gate_refusals_pending(call->api->options.gate))
 		api_watch_later(call->api->watch);	/* told a while later */
@@ -241,10 +176,15 @@ static struct api_call *
 call_new(struct api_listener *listener, struct MHD_Connection *connection)
 {
 	struct api_call *call = calloc(1, sizeof(*call));
+	const union MHD_ConnectionInfo *info;
 
 	if (call == NULL)
 		return NULL;
 	call->api = listener->api;
+	call->listener = listener;
+	info = MHD_get_connection_info(connection,
+	    MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	call->seat = info != NULL ? info->socket_context : NULL;
 	call->door = listener->door;
 	call->connection = connection;
 	call->began_s = clock_s();
@@ -300,9 +240,33 @@ completed(void *arg, struct MHD_Connection *connection, void **state,
 	if (call->held != NULL)
 		MHD_destroy_response(call->held);
 	api_body_free(call);
+	seats_wait(&call->listener->seats, call->seat);
 	run_unref(call->run);
 	atomic_fetch_sub(&call->api->in_flight, 1);
 	free(call);
+}
+
+/* A connection comes or goes; its descriptor is open either time. */
+static void
+connected(void *arg, struct MHD_Connection *connection, void **seat,
+    enum MHD_ConnectionNotificationCode what)
+{
+	struct api_listener *listener = arg;
+	const union MHD_ConnectionInfo *info;
+	struct peer peer;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		seats_leave(&listener->seats, *seat);
+		*seat = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(connection,
+	    MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info == NULL)
+		return;
+	peer = api_peer(info->connect_fd, listener->door);
+	*seat = seats_take(&listener->seats, info->connect_fd,
+	    api_holder(listener->api, NULL, &peer));
 }
 
 /* Paths are matched as they are sent: nothing in them needs an escape. */
@@ -329,19 +293,21 @@ listen_start(struct api *api, enum api_door door, int fd)
 {
 	struct api_listener *listener = &api->listeners[door];
 
-	*listener = (struct api_listener){ api, door, NULL };
+	listener->api = api;
+	listener->door = door;
 	if (fd == -1)
 		return 0;
 	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD |
 	    MHD_USE_ITC, 0, NULL, NULL, handle, listener,
 	    MHD_OPTION_LISTEN_SOCKET, fd,
 	    MHD_OPTION_THREAD_POOL_SIZE, (unsigned)API_THREADS,
-	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)API_CONNECTIONS,
+	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)(API_CONNECTIONS + API_LEAVING),
 	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)API_IDLE_S,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
 	    MHD_OPTION_THREAD_STACK_SIZE, (size_t)(512 * 1024),
 	    MHD_OPTION_STRICT_FOR_CLIENT, 1,
 	    MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+	    MHD_OPTION_NOTIFY_CONNECTION, connected, listener,
 	    MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
 	    MHD_OPTION_END);
 	return listener->daemon != NULL ? 0 : -1;
@@ -408,6 +374,8 @@ api_start(const struct api_options *options, char *err, size_t err_len)
 	pthread_cond_init(&api->freed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	flood_init(&api->flood);
+	for (size_t i = 0; i < 3; i++)
+		seats_init(&api->listeners[i].seats, API_CONNECTIONS);
 	json_set_alloc_funcs(malloc, wiping_free);
 	if (options_copy(api, options) == -1 || lanes_make(api) == -1) {
 		snprintf(err, err_len, "the API needs %d ledger ports and memory",
@@ -460,6 +428,8 @@ api_stop(struct api *api)
 	if (api->lanes[0].port != NULL)
 		(void)api_refusals_tell(api, true);
 	flood_destroy(&api->flood);
+	for (size_t i = 0; i < 3; i++)
+		seats_destroy(&api->listeners[i].seats);
 	sockets_close(api);
 	for (size_t i = 0; i < API_LEDGER_PORTS; i++)
 		gate_thread_free(api->lanes[i].thread);

@@ -46,31 +46,50 @@ no_browser(struct api_call *call)
 
 /* --- who --------------------------------------------------------------- */
 
+struct peer
+api_peer(int fd, enum api_door door)
+{
+	struct peer peer = { -1, -1, 0 };
+	struct process process;
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (door == DOOR_TCP)
+		return tcp_peer(fd);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1)
+		return peer;
+	peer.uid = cred.uid;
+	if (cred.pid <= 0)
+		return peer;
+	peer.pid = cred.pid;
+	if (process_look(cred.pid, &process))
+		peer.start_time = process.start_time;
+	return peer;
+}
+
 static void
 peer_find(struct api_call *call)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 	    call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct process process;
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
 
 	call->peer = (struct peer){ -1, -1, 0 };
-	if (info == NULL)
-		return;
-	if (call->door == DOOR_TCP) {
-		call->peer = tcp_peer(info->connect_fd);
-		return;
-	}
-	if (getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &cred,
-	    &len) == -1)
-		return;
-	call->peer.uid = cred.uid;
-	if (cred.pid <= 0)
-		return;
-	call->peer.pid = cred.pid;
-	if (process_look(cred.pid, &process))
-		call->peer.start_time = process.start_time;
+	if (info != NULL)
+		call->peer = api_peer(info->connect_fd, call->door);
+}
+
+struct seat_holder
+api_holder(struct api *api, const struct run *run, const struct peer *peer)
+{
+	struct seat_holder who = { NULL, peer->uid };
+	struct run *inside = NULL;
+
+	if (run == NULL && peer->pid > 0)
+		run = inside = gate_run_by_process(api->options.gate, peer->pid);
+	if (run != NULL)
+		who.run = run_top(run);
+	run_unref(inside);
+	return who;
 }
 
 /* The run of a token that is shown; *bad where it is no good. */

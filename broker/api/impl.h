@@ -3,6 +3,7 @@
 #define BROKER_API_IMPL_H
 
 #include "api/api.h"
+#include "api/seats.h"
 #include "api/watch.h"
 #include "plane/flood.h"
 #include "slice.h"
@@ -14,7 +15,8 @@
 
 #define API_BODY_MAX (1u << 20)		/* bytes of a JSON body */
 #define API_SECRET_MAX (SECRET_MAX + 2)	/* and a final CRLF, which is dropped */
-#define API_CONNECTIONS 256		/* of one listener */
+#define API_CONNECTIONS 256		/* of one listener, shared as seats.h says */
+#define API_LEAVING 64			/* more of them, that were told to leave */
 #define API_THREADS (API_LEDGER_PORTS + 1)	/* of one listener: where all lanes wait, one is left */
 #define API_IDLE_S 30
 #define API_CALL_S 60			/* a request must have come by then */
@@ -33,6 +35,7 @@ struct api_listener {
 	struct api *api;
 	enum api_door door;
 	struct MHD_Daemon *daemon;
+	struct seats seats;
 };
 
 struct api {
@@ -82,6 +85,8 @@ struct api_call {
 	struct api *api;
 	enum api_door door;
 	struct MHD_Connection *connection;
+	struct api_listener *listener;
+	struct seat *seat;		/* of the connection, or NULL */
 	const struct api_route *route;
 	char param[API_PARAM_MAX];
 	int64_t began_s;		/* monotonic */
@@ -105,7 +110,7 @@ struct api_call {
 	unsigned held_status;
 };
 
-/* --- api.c ------------------------------------------------------------ */
+/* --- lanes.c ----------------------------------------------------------- */
 
 /*
  * Waits for a free one; for calls: NULL where they would wait for a silent
@@ -148,6 +153,14 @@ bool api_refusals_tell(struct api *api, bool all);
 bool api_due(void *api);
 
 /* --- caller.c --------------------------------------------------------- */
+
+/* The user and process at the other end. */
+struct peer api_peer(int fd, enum api_door door);
+
+/* Who holds that connection: the run at the top, its processes being below it or its
+ * token having been shown. */
+struct seat_holder api_holder(struct api *api, const struct run *run,
+    const struct peer *peer);
 
 /* Who calls, and may they call this?  Answers and returns false where not. */
 bool api_admit(struct api_call *call);

@@ -114,23 +114,15 @@ parent_find(struct gate *gate, const char *id, bool *fine,
 	return parent;
 }
 
-static const struct run *
-top_of(const struct run *run)
-{
-	while (run->parent != NULL)
-		run = run->parent;
-	return run;
-}
-
 /* One agent must not take the places of all. */
 static bool
 room_below_locked(const struct gate *gate, const struct run *run)
 {
-	const struct run *top = top_of(run), *at;
+	const struct run *top = run_top(run), *at;
 	size_t n = 0;
 
 	for (at = gate->first_run; at != NULL && run != top; at = at->next)
-		n += at != top && run_open_p(at) && top_of(at) == top;
+		n += at != top && run_open_p(at) && run_top(at) == top;
 	return n < RUN_BELOW_MAX;
 }
 

@@ -45,6 +45,8 @@ void credential_release(struct credential *credential);
 struct run *run_ref(struct run *run);
 void run_unref(struct run *run);
 const char *run_id(const struct run *run);
+/* The one at the top: run itself, or the first of those above it. */
+const struct run *run_top(const struct run *run);
 bool run_open_p(const struct run *run);	/* false once closed or revoked */
 
 struct rules *gate_rules(struct gate *gate);	/* referenced */

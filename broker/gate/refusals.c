@@ -12,14 +12,6 @@ refusals_free(struct refusals *refusals)
 	refusals->counts = NULL;
 }
 
-static struct run *
-top_of(struct run *run)
-{
-	while (run->parent != NULL)
-		run = run->parent;
-	return run;
-}
-
 /* FNV-1a: no agent chooses the names of rules, and who found two alike would only
  * have the second one counted. */
 static uint64_t
@@ -81,10 +73,13 @@ refusals_alone(struct gate *gate, struct run *run, const struct gate_counted *wh
 {
 	const unsigned burst = burst_of(gate);
 	const int64_t now_ms = gate_now_ms();
+	struct run *top = run;
 	bool alone;
 
+	while (top->parent != NULL)
+		top = top->parent;
 	pthread_mutex_lock(&gate->refusals_lock);
-	alone = bucket_spend(&top_of(run)->refusals.full_ms, burst, now_ms);
+	alone = bucket_spend(&top->refusals.full_ms, burst, now_ms);
 	alone = is_new_rule(&run->refusals, what->rule) || alone ||
 	    !count(gate, run, what, now_ms);
 	pthread_mutex_unlock(&gate->refusals_lock);

@@ -74,6 +74,14 @@ run_unref(struct run *run)
 		run_free(run);
 }
 
+const struct run *
+run_top(const struct run *run)
+{
+	while (run->parent != NULL)
+		run = run->parent;
+	return run;
+}
+
 const char *
 run_id(const struct run *run)
 {
