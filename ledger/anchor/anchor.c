@@ -62,11 +62,10 @@ static enum relation
 relate_before(const struct anchor_question *q, const struct checkpoint *at,
     bool wanted)
 {
-	uint8_t root[TREE_HASH_LEN];
+	int stands = q->stands != NULL ? q->stands(q->context, at) : -1;
 
-	if (q->root_at != NULL && q->root_at(q->context, at->size, root) == 1)
-		return memcmp(root, at->root, sizeof(root)) == 0 ? BELONGS :
-		    FORKS;
+	if (stands >= 0)
+		return stands == 1 ? BELONGS : FORKS;
 	return wanted ? relate_by_tree(q, at) : UNKNOWN_RELATION;
 }
 

@@ -38,10 +38,9 @@ struct anchor_question {
 	struct checkpoint at;		/* signed, and what the records give */
 	uint64_t records;		/* that are there: at.size, or more */
 	int64_t now_s;			/* since 1970; for freshness */
-	/* The root that the records give at a size, where that is known: 1, else
-	 * 0.  Any size; NULL: only at.size is known. */
-	int (*root_at)(void *context, uint64_t size,
-	    uint8_t root[TREE_HASH_LEN]);
+	/* Do the records give that root at that size?  1, 0, or -1: not known.
+	 * NULL: only at.size is known. */
+	int (*stands)(void *context, const struct checkpoint *at);
 	void *context;
 };
 

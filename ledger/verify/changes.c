@@ -18,7 +18,8 @@ bounds(const struct load *load, uint64_t *good, uint64_t *bad)
 	*bad = UINT64_MAX;
 	for (i = 0; i < load->seals.count; i++) {
 		seal = &load->seals.seal[i];
-		if (!seal->reached || seal->state == SEAL_FORGED || seal->saved)
+		if (!seal->reached || seal->state == SEAL_FORGED || seal->saved ||
+		    seal->kept)
 			continue;
 		if (seal->matches && seal->at.size == load->latest.at.size)
 			*bad = UINT64_MAX;

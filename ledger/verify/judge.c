@@ -294,7 +294,7 @@ check_newest(struct pass *pass)
 
 	for (i = 0; pass->load->kind == VERIFY_LEDGER && i < pass->load->seals.count; i++) {
 		seal = &pass->load->seals.seal[i];
-		if (seal->saved || seal->state == SEAL_FORGED || seal->at.size <= r->size ||
+		if (seal->saved || seal->kept || seal->state == SEAL_FORGED || seal->at.size <= r->size ||
 		    seal->at.size <= r->sealed)
 			continue;
 		if (newest == NULL || newest->state != SEAL_GOOD || seal->state == SEAL_GOOD)

@@ -171,8 +171,35 @@ keys_judge(struct pass *pass)
 
 /* ---- anchoring ---- */
 
+int
+keys_take_others(struct load *load)
+{
+	const unsigned own = load->seals.count;
+	unsigned at = 0;
+
+	seals_sort(&load->seals);
+	for (unsigned i = 0; i < load->others.notes; i++) {
+		const struct checkpoint *note = &load->others.note[i].at;
+		struct seal seal = { .at = { .size = note->size },
+		    .state = SEAL_UNPINNED, .kept = true, .why = "" };
+
+		while (at < own && load->seals.seal[at].at.size < note->size)
+			at++;
+		if ((at < own && load->seals.seal[at].at.size == note->size) ||
+		    strcmp(note->origin, load->origin) != 0 ||
+		    load->seals.count == SEALS_MAX)
+			continue;	/* known, or another log's */
+		memcpy(seal.at.root, note->root, TREE_HASH_LEN);
+		if (seals_add(&load->seals, &seal) != 0)
+			return -1;
+	}
+	seals_sort(&load->seals);
+	return 0;
+}
+
+/* Is that the root of the records at its size?  By any that the pass reached. */
 static int
-root_at(void *context, uint64_t size, uint8_t root[TREE_HASH_LEN])
+stands(void *context, const struct checkpoint *at)
 {
 	const struct seals *seals = context;
 	unsigned low = 0, high = seals->count;
@@ -180,18 +207,19 @@ root_at(void *context, uint64_t size, uint8_t root[TREE_HASH_LEN])
 	while (low < high) {
 		unsigned middle = low + (high - low) / 2;
 
-		if (seals->seal[middle].at.size < size)
+		if (seals->seal[middle].at.size < at->size)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < seals->count && seals->seal[low].at.size == size; low++) {
-		if (seals->seal[low].reached && seals->seal[low].matches) {
-			memcpy(root, seals->seal[low].at.root, TREE_HASH_LEN);
-			return 1;
-		}
+	for (; low < seals->count && seals->seal[low].at.size == at->size; low++) {
+		const struct seal *seal = &seals->seal[low];
+		bool same = memcmp(seal->at.root, at->root, TREE_HASH_LEN) == 0;
+
+		if (seal->reached && (seal->matches || same))
+			return same && seal->matches;
 	}
-	return 0;
+	return -1;
 }
 
 static void
@@ -270,7 +298,7 @@ keys_anchoring(struct pass *pass)
 	    .trust = pass->options->trust, .epochs = &load->epochs,
 	    .others = &load->others,
 	    .at = { .size = load->latest.at.size }, .records = r->size,
-	    .now_s = (int64_t)time(NULL), .root_at = root_at,
+	    .now_s = (int64_t)time(NULL), .stands = stands,
 	    .context = &pass->load->seals };
 	struct anchor_answer *answer;
 

@@ -16,6 +16,10 @@ int keys_load(struct load *load, const struct verify_options *options,
 /* Read the file once more: there may be new epochs.  0, or -1. */
 int keys_follow(struct load *load);
 
+/* The sizes of what others signed join the seals, which are sorted: the records
+ * tell which of them are of this history.  0, or -1 where memory lacks. */
+int keys_take_others(struct load *load);
+
 /* Are the `key` records those that the epochs begin with, and no others? */
 void keys_judge(struct pass *pass);
 

@@ -526,7 +526,10 @@ load_open(struct load *load, const struct verify_options *options,
 	    load_bundle(load, options, result, err, err_len) :
 	    load_ledger(load, options, result, err, err_len)) != 0)
 		return -1;
-	seals_sort(&load->seals);
+	if (keys_take_others(load) != 0) {
+		snprintf(err, err_len, "out of memory");
+		return -1;
+	}
 	return 0;
 }
 

@@ -23,7 +23,7 @@ struct load {
 	unsigned segments;
 	struct tree_frontier frontier;	/* over what precedes the records */
 	bool frontier_good;
-	struct seals seals;		/* of the log, the latest one, the saved one */
+	struct seals seals;		/* of the log, the latest one, the saved one, others' */
 	struct gather others;		/* what others signed and stamped */
 	struct seal latest, head;	/* head: the saved one, where there is one */
 	char origin[NOTE_NAME_MAX + 1];	/* of the latest one */

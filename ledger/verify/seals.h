@@ -1,6 +1,6 @@
 /*
  * The checkpoints that a verification is held against: the latest one, the log
- * of all of them, and a head that the verifier saved.
+ * of all of them, a head that the verifier saved, and what others signed.
  */
 #ifndef LEDGER_VERIFY_SEALS_H
 #define LEDGER_VERIFY_SEALS_H
@@ -24,6 +24,7 @@ struct seal {
 	} at;
 	enum seal_state state;
 	bool saved;		/* a head that the verifier kept */
+	bool kept;		/* from what others signed; its state is not known */
 	bool reached, matches;	/* set by the pass */
 	unsigned others;	/* signatures of other keys */
 	const char *why;	/* of what is not good, constant */
