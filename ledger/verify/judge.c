@@ -199,9 +199,8 @@ judge_rest(struct pass *pass)
 {
 	struct verify_result *r = pass->result;
 
-	state(&r->coverage, VERIFY_NOT_ESTABLISHED, pass->load->coverage ?
-	    "a coverage manifest is there; it was not reconciled" :
-	    "no coverage manifest: what was never recorded leaves no trace here");
+	state(&r->coverage, VERIFY_NOT_ESTABLISHED, "no independent observer was asked "
+	    "(--truth): what was never recorded leaves no trace here");
 }
 
 /* A head that the verifier saved before. */
@@ -213,6 +212,10 @@ check_head(struct pass *pass, const struct seal *head)
 	if (head->state != SEAL_GOOD)
 		verify_find(r, VERIFY_NOT_ESTABLISHED, "head",
 		    "the saved head cannot be used: %s", head->why);
+	else if (head->at.size > r->sealed && r->kind == VERIFY_BUNDLE)
+		verify_find(r, VERIFY_NOT_ESTABLISHED, "head", "the saved head has size %"
+		    PRIu64 ", this bundle was cut out at %" PRIu64 ": whether that one "
+		    "continues it only the ledger can tell", head->at.size, r->sealed);
 	else if (head->at.size > r->size)
 		verify_find(r, VERIFY_GAP, "rollback", "the saved head has size %" PRIu64
 		    ", these records end at %" PRIu64, head->at.size, r->size);

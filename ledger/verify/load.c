@@ -248,8 +248,6 @@ file_visit(void *context, const char *path, uint64_t size, int regular)
 	const char *shown;
 	char hex[65];
 
-	if (strncmp(path, "coverage/", 9) == 0)
-		check->load->coverage = true;
 	if (strcmp(path, "manifest.json") == 0)
 		return 0;
 	shown = vouch_shown(check->options, path);

@@ -31,7 +31,6 @@ struct load {
 	size_t note_len;
 	struct leaves leaves;		/* bundle: level 0 as it was */
 	bool leaves_good;		/* they give the checkpoint's root */
-	bool coverage;			/* there is a coverage manifest */
 	uint64_t bytes;			/* in all files that were listed */
 };
 

@@ -333,6 +333,20 @@ load_all(struct load_log *l, struct log *log)
 	return status < 0 || taken != 0 ? -1 : 0;
 }
 
+/* The writer puts each into the log first, so the latest one is there. */
+static void
+check_latest(const struct load_log *l)
+{
+	const struct seal *latest = l->from->latest;
+
+	if (latest->state == SEAL_MALFORMED || latest->state == SEAL_FORGED ||
+	    latest->at.size < l->from->size || l->size >= latest->at.size)
+		return;
+	verify_find(l->result, VERIFY_NOT_ESTABLISHED, LOG, "the file of all checkpoints "
+	    "ends with size %" PRIu64 ", the latest checkpoint has %" PRIu64
+	    ": some are gone from it", l->size, latest->at.size);
+}
+
 int
 seals_load_log(struct seals *seals, const struct seals_log *from,
     struct verify_result *result)
@@ -353,6 +367,8 @@ seals_load_log(struct seals *seals, const struct seals_log *from,
 		verify_find(result, VERIFY_GAP, "checkpoint",
 		    "the file of all checkpoints: %s", load_reason());
 		status = 0;
+	} else if (status == 0) {
+		check_latest(l);
 	}
 	if (seals->more)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, LOG, "more than %u checkpoints: "

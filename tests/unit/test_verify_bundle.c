@@ -372,10 +372,31 @@ bundle_of_a_run_without_end(void **state)
 	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
 }
 
+/* The verifier has seen more of the ledger than was there when the bundle was cut
+ * out: no bundle of an earlier run is a cut ledger. */
+static void
+an_older_bundle(void **state)
+{
+	char head[96];
+	struct verify_options options = { .path = bundle, .key = &good.key, .threads = 1,
+	    .head = head };
+
+	(void)state;
+	snprintf(head, sizeof(head), "%s/head", base);
+	write_file(base, "head", good.checkpoint, strlen(good.checkpoint));
+	verify_free(&result);
+	assert_int_equal(verify_run(&options, &result, err, sizeof(err)), 0);
+	assert_true(result.sealed < good.count);
+	assert_int_equal(result.verdict, VERIFY_NOT_ESTABLISHED);
+	assert_true(finds("head") && !finds("rollback"));
+	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_older_bundle),
 		cmocka_unit_test(other_files_flipped),
 		cmocka_unit_test(leaves_and_key_forged),
 		cmocka_unit_test(packs_forged),

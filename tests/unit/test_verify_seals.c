@@ -113,10 +113,36 @@ test_threads(void **state)
 	maker_free(&m);
 }
 
+/* Of a log that was cut, or emptied: it has the latest one, or some are gone. */
+static void
+test_latest_is_gone(void **state)
+{
+	struct maker m;
+
+	(void)state;
+	fill(&m);
+	for (unsigned keep = 0; keep <= CHECKPOINTS; keep += CHECKPOINTS / 2) {
+		make_temp_dir(base);
+		snprintf(dir, sizeof(dir), "%s/l", base);
+		maker_save(&m, dir, 0);
+		write_file(dir, "checkpoints", m.checkpoints, keep == CHECKPOINTS ?
+		    m.checkpoints_len : (size_t)(note(&m, keep) - m.checkpoints));
+		verify(&m, 1);
+		assert_int_equal(result.verdict, keep == CHECKPOINTS ? VERIFY_COMPLETE :
+		    VERIFY_NOT_ESTABLISHED);
+		if (keep < CHECKPOINTS)
+			assert_non_null(strstr(result.finding[0].what, "are gone"));
+		verify_free(&result);
+		remove_tree(base);
+	}
+	maker_free(&m);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_latest_is_gone) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
