@@ -110,6 +110,9 @@ read_epochs(struct reader *reader, const json_t *list, struct trust_log *log)
 		if (read_epoch(reader, json_array_get(list, i), log->key.name,
 		    &log->epoch[i]) != 0)
 			return -1;
+		for (size_t k = 0; k < i; k++)
+			if (log->epoch[k].epoch == log->epoch[i].epoch)
+				return refuse(reader, "epochs.epoch", "another for each");
 		log->epochs++;
 	}
 	return 0;

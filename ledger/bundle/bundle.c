@@ -12,6 +12,8 @@
 #include "ledger/bundle/archive.h"
 #include "ledger/bundle/impl.h"
 #include "ledger/coverage/coverage.h"
+#include "ledger/evidence/evidence.h"
+#include "ledger/tree/epochs.h"
 
 /* ---- what stands beside the records ---- */
 
@@ -34,9 +36,19 @@ put_checkpoint(struct bundle *b)
 static int
 copy_epochs(struct bundle *b)
 {
-	return faccessat(b->load.dirfd, EPOCHS_FILE, F_OK,
-	    AT_SYMLINK_NOFOLLOW) != 0 ? 0 : bundle_copy(b, b->load.dirfd,
-	    EPOCHS_FILE, "keys/" EPOCHS_FILE);
+	size_t len;
+	char *text;
+	int status;
+
+	if (faccessat(b->load.dirfd, EPOCHS_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	text = evidence_read(b->load.dirfd, EPOCHS_FILE, EPOCHS_BYTES_MAX, &len);
+	if (text == NULL)
+		return bundle_fail(b, EPOCHS_FILE ": %s", load_reason());
+	/* without one that is being written */
+	status = bundle_put(b, "keys/" EPOCHS_FILE, text, epochs_whole(text, len));
+	free(text);
+	return status;
 }
 
 static int

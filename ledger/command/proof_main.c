@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <sodium.h>
+
+#define AHEAD_MAX_S 86400	/* a clock that is further ahead says nothing */
 
 enum { SHOWN = 0, REFUTED = 1, NOT_ESTABLISHED = 2, USAGE_OR_IO = 3 };
 
@@ -23,8 +26,9 @@ static const char help[] =
 "RECORD is in the log with this key?  RECORD is a file with the record's line.\n"
 "\n"
 "  -k, --key=KEY     the log's public key: a vkey, or a file that holds it\n"
-"      --trust=FILE  a trust policy instead: the log's key, and witnesses of whom a\n"
-"                    quorum must have cosigned the proof's checkpoint\n"
+"      --trust=FILE  a trust policy instead: the log's keys, and witnesses of whom a\n"
+"                    quorum must have cosigned the proof's checkpoint, not longer ago\n"
+"                    than it says; where it wants time stamps, no proof is enough\n"
 "      --epochs=FILE what GET /v1/ledger/epochs gave: how later keys follow from KEY\n"
 "      --leaf=HEX    the record's leaf hash, from a receipt, instead of RECORD\n"
 "  -h, --help\n"
@@ -131,11 +135,25 @@ read_leaf(const struct args *args, uint8_t leaf[TREE_HASH_LEN])
 	return 0;
 }
 
+/* Are the keys that follow those that the policy pins, where it does? */
+static bool
+as_pinned(const struct trust_log *log, const struct epochs *epochs)
+{
+	for (unsigned i = 0; i < log->epochs; i++) {
+		const struct trust_epoch *want = &log->epoch[i];
+
+		if (want->epoch < epochs->count && memcmp(want->key.pk,
+		    epochs->epoch[want->epoch].key.pk, NOTE_PK_LEN) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* The key that signed the proof's checkpoint, if it follows from the pinned
- * one.  0, or -1 and said. */
+ * one.  0; 1: refuted, and said; or -1 and said. */
 static int
-later_key(const struct args *args, const char *proof, size_t len,
-    struct note_key *key)
+later_key(const struct args *args, const struct trust_log *log, const char *proof,
+    size_t len, struct note_key *key)
 {
 	struct epochs epochs = { .count = 0 };
 	struct checkpoint at;
@@ -153,12 +171,25 @@ later_key(const struct args *args, const char *proof, size_t len,
 	else if (epochs_follow(&epochs, text, n, &why) != 0)
 		complain(args, args->epochs, why);
 	else
-		status = 0;
+		status = log == NULL || as_pinned(log, &epochs) ? 0 : 1;
+	if (status == 1)
+		puts("refuted: the key of an epoch is not the one that the policy pins");
 	if (status == 0 && proof_checkpoint(proof, len, &at) == 0)
 		*key = *epochs_key(&epochs, at.size);
 	epochs_free(&epochs);
 	free(text);
 	return status;
+}
+
+/* A witness's time that the policy wants: not too long ago, and no clock's that
+ * is a day ahead. */
+static bool
+is_recent(const struct trust *trust, uint64_t time_s)
+{
+	const uint64_t now = (uint64_t)time(NULL);
+
+	return time_s > 0 && time_s <= now + AHEAD_MAX_S && (trust->max_age_s == 0 ||
+	    time_s >= now || now - time_s <= trust->max_age_s);
 }
 
 /* How many of the policy's witnesses cosigned the proof's checkpoint. */
@@ -167,13 +198,15 @@ cosigned(const struct trust *trust, const char *proof, size_t len)
 {
 	const char *blank = memmem(proof, len, "\n\n", 2), *why;
 	struct note note;
+	uint64_t time_s;
 	unsigned n = 0;
 
 	if (blank == NULL || note_parse(&note, blank + 2,
 	    len - (size_t)(blank + 2 - proof), &why) != 0)
 		return 0;
 	for (unsigned i = 0; i < trust->witnesses; i++)
-		n += note_verify(&note, &trust->witness[i], NULL) == NOTE_GOOD;
+		n += note_verify(&note, &trust->witness[i], &time_s) == NOTE_GOOD &&
+		    is_recent(trust, time_s);
 	return n;
 }
 
@@ -186,7 +219,14 @@ conclude(const struct trust *trust, const char *text, size_t len,
 	if (trust != NULL && n < trust->quorum) {
 		printf("not_established: the record is number %" PRIu64 " of "
 		    "%s, but %u of the %u witnesses that the policy wants "
-		    "cosigned\n", index, at->origin, n, trust->quorum);
+		    "cosigned%s\n", index, at->origin, n, trust->quorum,
+		    trust->max_age_s > 0 ? " in the time that it allows" : "");
+		return NOT_ESTABLISHED;
+	}
+	if (trust != NULL && trust->stamps > 0) {
+		printf("not_established: the record is number %" PRIu64 " of %s, but "
+		    "the policy wants %u time stamps, which no proof holds\n", index,
+		    at->origin, trust->stamps);
 		return NOT_ESTABLISHED;
 	}
 	printf("shown: the record is number %" PRIu64 " of %s, in the %" PRIu64
@@ -220,9 +260,9 @@ check(const struct args *args, const struct trust *trust,
 	}
 	if (log != NULL)
 		*key = log->key;
-	if (later_key(args, text, len, key) != 0) {
+	if ((status = later_key(args, log, text, len, key)) != 0) {
 		free(text);
-		return USAGE_OR_IO;
+		return status > 0 ? REFUTED : USAGE_OR_IO;
 	}
 	status = proof_check(text, len, leaf, key, &index, &checkpoint, &why);
 	if (status == 0)

@@ -74,11 +74,8 @@ follow_epochs(struct store *store, char *text, size_t len,
     struct problem *problem)
 {
 	const char *why = "";
-	size_t n;
 
-	while ((n = epochs_entry_len(text + store->epochs_size,
-	    len - store->epochs_size)) > 0)
-		store->epochs_size += n;
+	store->epochs_size = epochs_whole(text, len);
 	if (epochs_follow(&store->epochs, text, store->epochs_size, &why) != 0)
 		return problem_set(problem, EPOCHS_FILE ": %s", why);
 	if (store->epochs_size == len)

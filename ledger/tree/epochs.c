@@ -138,6 +138,16 @@ epochs_entry_len(const char *text, size_t len)
 	return end != NULL ? (size_t)(end - text) : 0;
 }
 
+size_t
+epochs_whole(const char *text, size_t len)
+{
+	size_t at = 0, n;
+
+	while ((n = epochs_entry_len(text + at, len - at)) > 0)
+		at += n;
+	return at;
+}
+
 static const char *
 check_record(const struct epochs *epochs, const char *line, size_t len,
     struct note_key *next, uint64_t *time_us)

@@ -68,6 +68,9 @@ int epochs_body(uint64_t epoch, const struct note_key *key,
 int epochs_read_body(struct record_slice body, uint64_t *epoch,
     struct note_key *key, struct note_key *before);
 
+/* Bytes of all whole entries at the beginning of text[0..len). */
+size_t epochs_whole(const char *text, size_t len);
+
 /* Bytes of the first entry in text[0..len); 0: not whole. */
 size_t epochs_entry_len(const char *text, size_t len);
 
