@@ -112,10 +112,13 @@ store(const struct opts *opts, bool rotate)
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	if (harden_process(err, sizeof(err)) != 0 ||
-	    harden_memory(true, &locked, err, sizeof(err)) != 0 ||
-	    (secret = read_value(opts, err, sizeof(err))) == NULL) {
+	    harden_memory(true, &locked, err, sizeof(err)) != 0) {
 		cli_err("%s", err);
 		return CLI_REFUSED;
+	}
+	if ((secret = read_value(opts, err, sizeof(err))) == NULL) {
+		cli_err("%s", err);
+		return CLI_USAGE;
 	}
 	if (start_daemon(&started, err, sizeof(err)) == 0) {
 		rc = send_value(opts->rest[0], secret, rotate);
