@@ -238,16 +238,27 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 }
 
 const char *
-facts_about(const struct facts *f, char *buf, size_t cap)
+facts_url(const struct facts *f, bool with_port, char *buf, size_t cap)
 {
+	const bool v6 = strchr(f->host, ':') != NULL;
 	char port[24] = "";
 
-	buf[0] = '\0';
-	if (!is_default_port(f))
+	if (f->port >= 0 && (with_port || !is_default_port(f)))
 		snprintf(port, sizeof(port), ":%" PRId64, f->port);
+	snprintf(buf, cap, "%s%s%s%s%s%s%s", f->scheme, f->scheme[0] != '\0' ? "://" : "",
+	    v6 ? "[" : "", f->host, v6 ? "]" : "", port, f->path);
+	return buf;
+}
+
+const char *
+facts_about(const struct facts *f, char *buf, size_t cap)
+{
+	char url[FACTS_URL_MAX];
+
+	buf[0] = '\0';
 	if (f->host[0] != '\0')
-		snprintf(buf, cap, "%s%s%s%s%s%s%s", f->verb, f->verb[0] != '\0' ? " " : "",
-		    f->scheme, f->scheme[0] != '\0' ? "://" : "", f->host, port, f->path);
+		snprintf(buf, cap, "%s%s%s", f->verb, f->verb[0] != '\0' ? " " : "",
+		    facts_url(f, false, url, sizeof(url)));
 	else if (f->tool[0] != '\0')
 		snprintf(buf, cap, "%s%s%s", f->verb, f->verb[0] != '\0' ? " " : "", f->tool);
 	else

@@ -13,6 +13,7 @@
 #include "ledger/record/record.h"
 
 #define FACTS_TEXT_MAX 1024
+#define FACTS_URL_MAX (FACTS_TEXT_MAX + 320)
 
 /* How a record counts for somebody who wants to see what was let through.
  * Failed: what was to come about and did not; an outcome with an error, a scan
@@ -47,6 +48,11 @@ struct facts {
 /* Fill in from a record that record_check has passed; facts_free afterwards. */
 void facts_read(struct facts *facts, const struct record_line *record);
 void facts_free(struct facts *facts);
+
+/* "https://host:port/path": an IPv6 address in brackets, the port where it is not
+ * the scheme's own or with_port.  Returns buf. */
+const char *facts_url(const struct facts *facts, bool with_port, char *buf,
+    size_t cap);
 
 /* "GET https://host:port/path", the tool's name, or whatever else tells best
  * what the record is about; "" where nothing does.  Returns buf. */

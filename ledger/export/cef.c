@@ -112,12 +112,10 @@ done(struct out *o)
 static void
 put_where_and_who(struct out *o, const struct facts *f)
 {
-	char url[FACTS_TEXT_MAX + 512];
+	char url[FACTS_URL_MAX] = "";
 
 	if (f->host[0] != '\0' && f->path[0] != '\0')
-		snprintf(url, sizeof(url), "%s://%s%s", f->scheme, f->host, f->path);
-	else
-		url[0] = '\0';
+		facts_url(f, false, url, sizeof(url));
 	put_text(o, "dhost", f->host);
 	put_number(o, "dpt", f->port);
 	put_text(o, "request", url);

@@ -243,18 +243,15 @@ put_broker(struct json_out *o, const char *key, const struct ocsf_options *optio
 static void
 put_url(struct json_out *o, const struct facts *f)
 {
-	char url[FACTS_TEXT_MAX + 512], port[24] = "";
+	char url[FACTS_URL_MAX];
 
-	if (f->port >= 0)
-		snprintf(port, sizeof(port), ":%lld", (long long)f->port);
-	snprintf(url, sizeof(url), "%s://%s%s%s", f->scheme, f->host, port, f->path);
 	json_out_object(o, "url");
 	json_out_str(o, "scheme", f->scheme);
 	json_out_str(o, "hostname", f->host);
 	if (f->port >= 0)
 		json_out_int(o, "port", f->port);
 	json_out_str(o, "path", f->path);
-	json_out_str(o, "url_string", url);
+	json_out_str(o, "url_string", facts_url(f, true, url, sizeof(url)));
 	json_out_object_end(o);
 }
 

@@ -190,9 +190,9 @@ put_evidence(struct canonical *c, const struct export_item *item)
 static void
 put_resource(struct canonical *c, const struct facts *f)
 {
-	char id[FACTS_TEXT_MAX + 320];
+	char id[FACTS_URL_MAX];
 
-	snprintf(id, sizeof(id), "%s://%s%s", f->scheme, f->host, f->path);
+	facts_url(f, false, id, sizeof(id));
 	canonical_object(c, "res");
 	canonical_array(c, "ids");
 	if (f->host[0] != '\0')
@@ -259,10 +259,10 @@ static int
 add_access(struct val *v, const struct export_item *item, const struct parent *under)
 {
 	const struct facts *f = item->facts;
-	char details[DETAILS_MAX], id[FACTS_TEXT_MAX + 320], subject[RECORD_NAME_MAX + 8];
+	char details[DETAILS_MAX], id[FACTS_URL_MAX], subject[RECORD_NAME_MAX + 8];
 	struct canonical c;
 
-	snprintf(id, sizeof(id), "%s://%s%s", f->scheme, f->host, f->path);
+	facts_url(f, false, id, sizeof(id));
 	snprintf(subject, sizeof(subject), "run:%s", f->run);
 	canonical_begin(&c, details, sizeof(details), false);
 	canonical_object(&c, NULL);

@@ -212,7 +212,10 @@ port := default_port[scheme] if {
 	not input.target.port
 }
 
-authority := sprintf("%s:%d", [host, port])
+# As data.egress.allow spells it: an IPv6 address stands in brackets.
+authority := sprintf("[%s]:%d", [host, port]) if {
+	contains(host, ":")
+} else := sprintf("%s:%d", [host, port])
 
 # The bindings that cover scheme, host and port.
 bound_here contains id if {

@@ -36,7 +36,7 @@ patched(input_document, patches) := json.patch(input_document, patches)
 judged(document) := d if {
 	d := countersign.decision with input as document
 		with data.bindings as bindings
-		with data.egress.allow as ["*.debian.example:443", "plain.example", "localhost:9000"]
+		with data.egress.allow as ["*.debian.example:443", "plain.example", "localhost:9000", "[2001:db8::1]", "[::1]:8080"]
 		with data.tools as {"deny": ["WebFetch", "Bash(rm *)"], "ask": ["Bash"]}
 		with data.files as {"write": ["/workspace/**"], "read": ["/**"]}
 		with data.dns.allow as ["*.names.example"]
@@ -163,6 +163,16 @@ test_tunnel_by_glob if rule_of(tunnel("deb.debian.example", 443)) == "egress/all
 test_tunnel_glob_is_one_label if rule_of(tunnel("a.deb.debian.example", 443)) == "egress/default"
 
 test_tunnel_without_port_is_443 if rule_of(tunnel("plain.example", 443)) == "egress/allow"
+
+test_tunnel_to_ipv6_without_port if rule_of(tunnel("2001:db8::1", 443)) == "egress/allow"
+
+test_tunnel_to_ipv6_with_port if rule_of(tunnel("::1", 8080)) == "egress/allow"
+
+test_tunnel_to_ipv6_other_port if {
+	d := judged(tunnel("::1", 80))
+	d.rule == "egress/default"
+	startswith(d.reason, "[::1]:80 has no binding")
+}
 
 test_tunnel_other_port if rule_of(tunnel("plain.example", 22)) == "egress/default"
 
