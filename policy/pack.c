@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "policy/bundle.h"
 #include "policy/pack.h"
@@ -264,10 +266,14 @@ pack_from_files(struct pack_files *files, char *err, size_t err_len)
 static char *
 read_bundle_file(const char *path, size_t *len, char *err, size_t err_len)
 {
-	FILE *f = fopen(path, "rbe");
+	/* A FIFO that nobody writes to must not hold up whoever names it. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *f = fd >= 0 ? fdopen(fd, "rb") : NULL;
 	char *bytes = NULL;
 	struct stat st;
 
+	if (f == NULL && fd >= 0)
+		close(fd);
 	if (f == NULL || fstat(fileno(f), &st) != 0) {
 		snprintf(err, err_len, "%s: %s", path, strerror(errno));
 	} else if (!S_ISREG(st.st_mode) || st.st_size < 0 ||

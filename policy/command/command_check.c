@@ -99,6 +99,9 @@ command_check(const struct command_args *args)
 		return access(args->operand[0], R_OK) != 0 ? COMMAND_FAILED :
 		    COMMAND_NO;
 	describe(pack);
+	if (args->key == NULL && pack_files_find(&pack->files, ".signatures.json") != NULL)
+		printf("note: .signatures.json was not looked at: --key FILE takes only what "
+		    "that key signed\n");
 	for (i = 0; i < pack->plan->n_funcs; i++) {
 		w.func = &pack->plan->funcs[i];
 		for (k = 0; k < w.func->n_blocks; k++)
