@@ -86,6 +86,8 @@ read_head(struct truth *t, json_t *head, char *err, size_t err_len)
 		why = "source must be there";
 	if (why == NULL && json_object_get(head, "sees") == NULL)
 		why = "sees must be there";
+	if (why == NULL && t->from_us > t->to_us)
+		why = "from lies behind to";
 	if (why != NULL) {
 		snprintf(err, err_len, "line 1: %s", why);
 		return -1;

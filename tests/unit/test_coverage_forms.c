@@ -174,6 +174,7 @@ bad_truths(void **state)
 	    "{\"v\":1,\"type\":\"countersign-truth\",\"sees\":[]}\n",
 	    "{\"v\":1,\"type\":\"countersign-truth\",\"source\":\"s\"}\n",
 	    "{\"v\":2,\"type\":\"countersign-truth\",\"source\":\"s\",\"sees\":[]}\n",
+	    HEAD ",\"from\":\"2026-11-30T12:00:00.000001Z\",\"to\":\"2026-11-30T12:00:00.000000Z\"}\n",
 	    HEAD ",\"resolution_ms\":60001}\n", HEAD ",\"from\":\"now\"}\n",
 	    HEAD ",\"exhaustive\":1}\n", HEAD ",\"source\":\"t\"}\n" };
 	struct truth t;
