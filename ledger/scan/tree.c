@@ -46,6 +46,8 @@ entry(struct walk *walk, int dirfd, const char *name, unsigned depth)
 			calls->file(calls->context, walk->path, fd);
 		if (fd >= 0 && !S_ISDIR(st.st_mode))
 			close(fd);
+	} else {
+		calls->empty(calls->context, walk->path);
 	}
 }
 

@@ -9,13 +9,14 @@
 struct scan_tree_calls {
 	void (*file)(void *context, const char *path, int fd);
 	void (*link)(void *context, const char *path);
-	void (*empty)(void *context, const char *path);	/* a directory */
+	/* a directory, or what is no file: its name is all there is of it */
+	void (*empty)(void *context, const char *path);
 	void (*failed)(void *context, const char *path, const char *why);
 	void *context;
 };
 
 /* Every regular file below the directory, by name; takes dirfd.  Links are not
- * followed, special files passed over. */
+ * followed, special files not opened. */
 void scan_tree_walk(int dirfd, const struct scan_tree_calls *calls);
 
 #endif
