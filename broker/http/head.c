@@ -103,15 +103,18 @@ mean_expect(struct head *out, struct meaning *m, struct slice value,
 	return HEAD_DONE;
 }
 
+/* HTTP/2 in the clear is not switched to, and Upgrade never passed on: a client
+ * that offers it, as Java's does with every request, goes on without. */
 static void
 mean_upgrade(struct meaning *m, struct slice list)
 {
 	struct slice product;
 
 	while (head_lex_element(&list, &product)) {
-		m->upgrades++;
 		if (product.n >= 3 && strncasecmp(product.p, "h2c", 3) == 0)
 			m->h2c = true;
+		else
+			m->upgrades++;
 	}
 }
 
@@ -353,8 +356,6 @@ conclude_request(struct head *out, const struct meaning *m,
 		return head_lex_bad(err, 400, "no Host field");
 	if (check_coding(out, m, err) != HEAD_DONE)
 		return HEAD_BAD;
-	if (m->h2c)
-		return head_lex_bad(err, 501, "upgrade to h2c");
 	out->framing = m->codings > 0 ? HEAD_CHUNKED :
 	    m->lengths > 0 ? HEAD_LENGTH : HEAD_NO_BODY;
 	body = m->codings > 0 || out->body_len > 0;
@@ -402,11 +403,11 @@ conclude_response(struct head *out, const struct meaning *m,
 		return HEAD_BAD;
 	out->keep_alive = keep_alive(out, m);
 	if (out->status == 101) {
+		if (m->h2c)
+			return head_lex_bad(err, 501, "upgrade to h2c");
 		out->upgrade = m->upgrade && m->upgrades > 0;
 		if (!out->upgrade)
 			return head_lex_bad(err, 400, "101 without an upgrade");
-		if (m->h2c)
-			return head_lex_bad(err, 501, "upgrade to h2c");
 	}
 	if ((interim || out->status == 204) &&
 	    (m->codings > 0 || out->body_len > 0))

@@ -7,7 +7,7 @@
  * Content-Length, Transfer-Encoding together with Content-Length, any transfer
  * coding but "chunked", versions other than 1.0 and 1.1, TE on 1.0, more than
  * HEAD_FIELDS_MAX fields, heads above HEAD_BYTES_MAX, userinfo in a target,
- * methods in other than upper case, an upgrade to h2c or with a body, empty
+ * methods in other than upper case, an upgrade with a body, a 101 to h2c, empty
  * lines before the first one.  One leave: a 1.0 request in absolute or
  * authority form may lack Host (Python's CONNECT does), since its target says.
  */
@@ -50,7 +50,7 @@ struct head {
 	bool has_length;		/* a Content-Length field is there */
 	bool keep_alive;		/* after version and Connection */
 	bool expect_continue;		/* any other expectation is refused with 417 */
-	bool upgrade;			/* Connection: upgrade with an Upgrade field */
+	bool upgrade;			/* Connection: upgrade with an Upgrade field, h2c not counted */
 	bool connection_names;		/* Connection names more than close, keep-alive, upgrade */
 	struct slice host;		/* the Host field, empty where there is none */
 };

@@ -265,9 +265,6 @@ test_requests_refused(void **state)
 		BAD(GET(H "Expect: 200-ok\r\n"), 417, "expectation other than 100-continue"),
 		BAD(GET(H "Connection: a b\r\n"), 400, "Connection is not a list of tokens"),
 		BAD(GET(H "Connection: close, \"x\"\r\n"), 400, "Connection is not a list of tokens"),
-		BAD(GET(H "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"), 501, "upgrade to h2c"),
-		BAD(GET(H "Upgrade: websocket, H2C\r\n"), 501, "upgrade to h2c"),
-		BAD(GET(H "Upgrade: h2c-16\r\n"), 501, "upgrade to h2c"),
 		BAD(GET(H "Connection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n"), 400, "upgrade with a body"),
 		BAD(GET(H "Connection: upgrade\r\nUpgrade: websocket\r\nTransfer-Encoding: chunked\r\n"), 400, "upgrade with a body"),
 		BAD("CONNECT a.example:443 HTTP/1.1\r\n" H "Content-Length: 1\r\n\r\n", 400, "CONNECT with a body"),
@@ -302,6 +299,10 @@ test_request_framing(void **state)
 		{ "Connection: Upgrade\r\n", HEAD_NO_BODY, 0, true, false, false, false },
 		{ "Upgrade: websocket\r\n", HEAD_NO_BODY, 0, true, false, false, false },
 		{ "Connection: Upgrade\r\nUpgrade: ,\r\n", HEAD_NO_BODY, 0, true, false, false, false },
+		/* h2c is passed over, also with a body */
+		{ "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n", HEAD_NO_BODY, 0, true, false, false, true },
+		{ "Connection: Upgrade\r\nUpgrade: H2C-16\r\nContent-Length: 3\r\n", HEAD_LENGTH, 3, true, false, false, false },
+		{ "Connection: Upgrade\r\nUpgrade: h2c, websocket\r\n", HEAD_NO_BODY, 0, true, false, true, false },
 		{ "Xpect: 1\r\nHosts: 1\r\nAbcd: 1\r\nAbcdef: 1\r\nAbcdefg: 1\r\nAbcdefghij: 1\r\n"
 		  "Abcdefghijklmn: 1\r\nAbcdefghijklmnopq: 1\r\n", HEAD_NO_BODY, 0, true, false, false, false },
 	};
