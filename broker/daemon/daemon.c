@@ -11,6 +11,7 @@
 #include "daemon/notify.h"
 #include "discover/discover.h"
 #include "gate/admin.h"
+#include "gate/put_back.h"
 #include "home.h"
 #include "ledger/recorder/append.h"
 #include "log.h"
@@ -21,6 +22,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -418,6 +420,35 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	return 0;
 }
 
+/* Before anybody is served: is it the vault that the ledger knows? */
+static int
+look_at_vault(struct daemon *daemon, char *err, size_t err_len)
+{
+	struct gate_problem why = { .status = 0 };
+	struct put_back found;
+
+	if (gate_vault_look(daemon->gate, daemon->port, &found, &why) != 0) {
+		snprintf(err, err_len, "vault: %s; %s", why.detail, why.remedy);
+		return -1;
+	}
+	if (!found.found && found.revoked > 0)
+		log_event(LOG_WARNING, "revoked_again", "%u versions that the "
+		    "store had not heard to be revoked are revoked now",
+		    found.revoked);
+	if (!found.found)
+		return 0;
+	log_event(LOG_ERROR, "vault_put_back", "the vault is an older copy: the "
+	    "ledger knows generation %" PRIu64 ", this is %" PRIu64 "; %u versions "
+	    "that had been revoked since are revoked again", found.known,
+	    found.now, found.revoked);
+	if (found.lost > 0)
+		log_event(LOG_ERROR, "vault_versions_lost", "of %s, and %u other "
+		    "names, the ledger knows a newer version than the vault has: "
+		    "store it again with countersign secret rotate", found.name,
+		    found.lost - 1);
+	return 0;
+}
+
 static int
 start_discover(struct daemon *daemon, char *err, size_t err_len)
 {
@@ -439,7 +470,8 @@ daemon_start(struct daemon *daemon, char *err, size_t err_len)
 
 	if (path_of("run/daemon.json", json, err, err_len) != 0)
 		return -1;
-	if (start_plane(daemon, err, err_len) != 0 ||
+	if (look_at_vault(daemon, err, err_len) != 0 ||
+	    start_plane(daemon, err, err_len) != 0 ||
 	    start_api(daemon, &ports, err, err_len) != 0 ||
 	    start_discover(daemon, err, err_len) != 0 ||
 	    notify_daemon_file(json, &ports, err, err_len) != 0)

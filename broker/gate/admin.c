@@ -235,6 +235,17 @@ vault_problem(const struct vault_error *error, struct gate_problem *why)
 	return -1;
 }
 
+void
+gate_edition_out(struct gate *gate, struct json_out *out)
+{
+	struct vault_edition edition;
+
+	if (!vault_edition(gate->vault, &edition))
+		return;
+	json_out_hex(out, "vault", edition.vault, sizeof(edition.vault));
+	json_out_uint(out, "generation", edition.generation);
+}
+
 static int
 secret_record(struct gate *gate, struct ledger_port *port, const char *event,
     const char *name, uint32_t version, bool in_store, struct gate_problem *why)
@@ -252,6 +263,7 @@ secret_record(struct gate *gate, struct ledger_port *port, const char *event,
 	json_out_str(&out, "backend", vault_backend(gate->vault));
 	if (!in_store)
 		json_out_bool(&out, "erased", false);
+	gate_edition_out(gate, &out);
 	json_out_object_end(&out);
 	return gate_append(port, "secret", NULL, gate->rules->digest, body,
 	    json_out_end(&out), false, &receipt, why);
@@ -309,7 +321,7 @@ not_erased(struct gate *gate, struct ledger_port *port, const char *name,
 	    name, error->text);
 	secret_record(gate, port, "revoked", name, version, false, &unwritten);
 	gate_problem_set(why, 503, "secret/not-erased", detail,
-	    "once the cause is gone revoke it again, before the daemon is restarted, which would use it");
+	    "once the cause is gone revoke it again, or restart the daemon, which does");
 }
 
 /* Revoking must work although store and ledger do not: first nothing more goes

@@ -185,6 +185,10 @@ struct gate_thread {
 	char input[GATE_RECORD_MAX];
 };
 
+/* "vault" and "generation" of a `secret` record, where the store has them. */
+struct json_out;
+void gate_edition_out(struct gate *gate, struct json_out *out);
+
 /* Tell the data plane. */
 void gate_cut(struct gate *gate, const struct gate_cut *what);
 

@@ -420,6 +420,30 @@ vault_list(struct vault *vault,
 	return status;
 }
 
+bool
+vault_edition(struct vault *vault, struct vault_edition *out)
+{
+	if (vault->ops->edition == NULL)
+		return false;
+	pthread_mutex_lock(&vault->store);
+	vault->ops->edition(vault->ctx, out);
+	pthread_mutex_unlock(&vault->store);
+	return true;
+}
+
+enum vault_status
+vault_raise(struct vault *vault, uint64_t above, struct vault_error *err)
+{
+	enum vault_status status;
+
+	if (vault->ops->raise == NULL)
+		return VAULT_OK;
+	pthread_mutex_lock(&vault->store);
+	status = vault->ops->raise(vault->ctx, above, err);
+	pthread_mutex_unlock(&vault->store);
+	return status;
+}
+
 void
 vault_close(struct vault *vault)
 {

@@ -56,6 +56,13 @@ enum vault_status vault_revoked(struct vault_error *err, const char *name,
 enum vault_status vault_current_revoked(struct vault_error *err,
     const char *name, uint32_t version);
 
+/* Which vault it is, and how often it was written.  A copy of it that is put back has
+ * a lower generation. */
+struct vault_edition {
+	uint8_t vault[16];
+	uint64_t generation;
+};
+
 /*
  * What a store does; the context is its own.  vault.c calls these one at a
  * time, with names and bytes already checked, and keeps the cache.
@@ -77,6 +84,10 @@ struct vault_ops {
 	 * nobody else can. */
 	bool (*changed)(void *ctx);
 	void (*close)(void *ctx);
+	/* NULL where the store has no generations: see vault_edition, vault_raise. */
+	void (*edition)(void *ctx, struct vault_edition *out);
+	enum vault_status (*raise)(void *ctx, uint64_t above,
+	    struct vault_error *err);
 };
 
 /* Takes over ctx; NULL where out of memory (ctx stays the caller's). */
@@ -119,6 +130,12 @@ struct vault_entry {
 };
 enum vault_status vault_list(struct vault *vault,
     void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    struct vault_error *err);
+
+/* False where the store knows no such thing. */
+bool vault_edition(struct vault *vault, struct vault_edition *out);
+/* Write it once more, with a generation above that. */
+enum vault_status vault_raise(struct vault *vault, uint64_t above,
     struct vault_error *err);
 
 bool vault_name_ok(const char *name);

@@ -22,6 +22,7 @@ struct vault_file {
 	struct vault_image *image;	/* NULL: to be read again */
 	struct stat seen;		/* of the file that image came from */
 	uint64_t generation;		/* the highest seen: none below is taken */
+	uint8_t vault[16];		/* whose */
 };
 
 static enum vault_status
@@ -101,6 +102,7 @@ refresh_locked(struct vault_file *file, struct vault_error *err)
 	file->image = image;
 	file->seen = now;
 	file->generation = vault_image_generation(image);
+	memcpy(file->vault, vault_image_identity(image), sizeof(file->vault));
 	return VAULT_OK;
 }
 
@@ -268,6 +270,33 @@ file_changed(void *ctx)
 	    !same_file(&now, &file->seen);
 }
 
+/* As it was last read or written: the image may be gone, the number is not. */
+static void
+file_edition(void *ctx, struct vault_edition *out)
+{
+	struct vault_file *file = ctx;
+
+	out->generation = file->generation;
+	memcpy(out->vault, file->vault, sizeof(out->vault));
+}
+
+static enum vault_status
+file_raise(void *ctx, uint64_t above, struct vault_error *err)
+{
+	struct vault_file *file = ctx;
+	enum vault_status status = VAULT_OK;
+	int lock;
+
+	if ((lock = take_lock(file, true, &status, err)) < 0)
+		return status;
+	if ((status = refresh_locked(file, err)) == VAULT_OK) {
+		vault_image_raise(file->image, above);
+		status = save(file, false, err);
+	}
+	close(lock);
+	return status;
+}
+
 static void
 file_close(void *ctx)
 {
@@ -288,7 +317,9 @@ static const struct vault_ops file_ops = {
 	.revoke = file_revoke,
 	.list = file_list,
 	.changed = file_changed,
-	.close = file_close
+	.close = file_close,
+	.edition = file_edition,
+	.raise = file_raise
 };
 
 /* --- create, open ------------------------------------------------------ */

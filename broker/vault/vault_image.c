@@ -146,6 +146,19 @@ vault_image_generation(const struct vault_image *image)
 	return image->generation;
 }
 
+void
+vault_image_raise(struct vault_image *image, uint64_t generation)
+{
+	if (image->generation < generation)
+		image->generation = generation;
+}
+
+const uint8_t *
+vault_image_identity(const struct vault_image *image)
+{
+	return image->id;
+}
+
 bool
 vault_image_same_vault(const struct vault_image *a, const struct vault_image *b)
 {

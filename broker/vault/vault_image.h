@@ -40,6 +40,9 @@ void vault_image_seal(const struct vault_keys *keys, const uint8_t id[16],
     uint64_t generation, const uint8_t *payload, size_t len, uint8_t *file);
 
 uint64_t vault_image_generation(const struct vault_image *image);
+/* At least that; the file that it becomes is one up. */
+void vault_image_raise(struct vault_image *image, uint64_t generation);
+const uint8_t *vault_image_identity(const struct vault_image *image);	/* 16 bytes */
 bool vault_image_same_vault(const struct vault_image *a,
     const struct vault_image *b);
 

@@ -108,7 +108,7 @@ fake_vault_new(void)
 {
 	static const struct vault_ops ops = { "fake", fake_vault_put,
 	    fake_vault_get, fake_vault_revoke, fake_vault_list, NULL,
-	    fake_vault_close };
+	    fake_vault_close, NULL, NULL };
 
 	fake_n_entries = 0;
 	return vault_new(&ops, NULL);

@@ -109,7 +109,7 @@ memory_close(void *ctx)
 }
 
 static const struct vault_ops memory_ops = { "memory", memory_put, memory_get,
-    memory_revoke, memory_list, memory_changed, memory_close };
+    memory_revoke, memory_list, memory_changed, memory_close, NULL, NULL };
 
 static void
 assert_get(struct vault *vault, uint32_t version, const char *bytes,
