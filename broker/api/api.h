@@ -14,6 +14,7 @@
 #include "gate/admin.h"
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 
 struct api;
 struct plane;
@@ -38,6 +39,7 @@ struct api_options {
 	const char *agent_socket, *ca_cert, *ca_bundle;	/* paths */
 	const struct anchorer *anchorer;	/* for /healthz and /metrics; NULL: none */
 	const char *checkpoint_path;	/* HOME/ledger/checkpoint: the latest signed note */
+	const atomic_bool *conf_changed;	/* borrowed; NULL: not known */
 	const struct conf_hosts *hosts;	/* not copied: names in Host over TCP; NULL: none but ours */
 	const char *ledger_dir;	/* HOME/ledger, for tiles and proofs; NULL: none */
 

@@ -187,6 +187,9 @@ api_health(struct api_call *call)
 		    "everything is refused";
 	if (json != NULL && reason != NULL)
 		json_object_set_new(json, "reason", json_string(reason));
+	if (json != NULL && call->api->options.conf_changed != NULL)
+		json_object_set_new(json, "config", json_string(atomic_load(
+		    call->api->options.conf_changed) ? "changed" : "as read"));
 	if (json != NULL && counts.space >= 0)
 		json_object_set_new(json, "space", json_integer(counts.space));
 	api_answer(call, well ? 200 : 503, json);

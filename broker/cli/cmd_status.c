@@ -115,6 +115,13 @@ print_ledger(const struct client_reply *health)
 	printf("%s\n", cli_colour(stdout, CLI_PLAIN));
 }
 
+/* Not as the daemon read it; older ones do not tell. */
+static bool
+config_changed(const struct client_reply *health)
+{
+	return strcmp(client_str(health->json, "config"), "changed") == 0;
+}
+
 static void
 print_status(const json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
@@ -137,6 +144,11 @@ print_status(const json_t *daemon, const struct client_reply *health,
 		printf("alarm     %s%s%s\n", cli_colour(stdout, CLI_RED),
 		    cli_clean(reason), cli_colour(stdout, CLI_PLAIN));
 	print_anchors(health->json);
+	if (config_changed(health))
+		printf("config    %schanged since the daemon read it: `countersign "
+		    "stop` and `start` put it in force%s\n",
+		    cli_colour(stdout, CLI_YELLOW),
+		    cli_colour(stdout, CLI_PLAIN));
 	printf("runs      %zu open\n", open_runs(runs->json));
 }
 
@@ -169,6 +181,9 @@ print_json(json_t *daemon, enum client_result result,
 		if (json_object_get(health->json, "anchors") != NULL)
 			json_object_set(out, "anchors",
 			    json_object_get(health->json, "anchors"));
+		if (json_object_get(health->json, "config") != NULL)
+			json_object_set_new(out, "config_changed",
+			    json_boolean(config_changed(health)));
 		json_object_set_new(out, "runs_open",
 		    json_integer((json_int_t)open_runs(runs->json)));
 	}

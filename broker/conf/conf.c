@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <jansson.h>
+#include <sodium.h>
 
 #define CONF_BYTES_MAX 65536
 #define EPOCH_MAX_S (10 * 366 * 86400)
@@ -384,6 +385,42 @@ conf_parse(const void *bytes, size_t len, struct conf *out, char *err,
 	return -1;
 }
 
+/* What it held is to be known again, so that it can be told from another one. */
+static int
+keep_source(struct conf *out, const char *path, const uint8_t *bytes, size_t len,
+    char *err, size_t err_len)
+{
+	out->path = strdup(path);
+	if (out->path == NULL) {
+		snprintf(err, err_len, "out of memory");
+		conf_free(out);
+		return -1;
+	}
+	if (bytes != NULL)
+		crypto_generichash(out->digest, sizeof(out->digest), bytes, len,
+		    NULL, 0);
+	return 0;
+}
+
+bool
+conf_changed(const struct conf *conf)
+{
+	static const uint8_t none[sizeof(conf->digest)];
+	uint8_t digest[sizeof(conf->digest)] = { 0 }, *bytes;
+	size_t len = 0;
+
+	if (conf->path == NULL)
+		return false;
+	bytes = private_file_read(conf->path, PRIVATE_SETTINGS, CONF_BYTES_MAX,
+	    &len);
+	if (bytes == NULL)
+		return errno != ENOENT ||
+		    memcmp(conf->digest, none, sizeof(none)) != 0;
+	crypto_generichash(digest, sizeof(digest), bytes, len, NULL, 0);
+	free(bytes);
+	return memcmp(digest, conf->digest, sizeof(digest)) != 0;
+}
+
 int
 conf_load(const char *path, struct conf *out, char *err, size_t err_len)
 {
@@ -396,7 +433,7 @@ conf_load(const char *path, struct conf *out, char *err, size_t err_len)
 	bytes = private_file_read(path, PRIVATE_SETTINGS, CONF_BYTES_MAX, &len);
 	if (bytes == NULL && errno == ENOENT) {
 		set_defaults(out);
-		return 0;
+		return keep_source(out, path, NULL, 0, err, err_len);
 	}
 	if (bytes == NULL) {
 		snprintf(err, err_len, "%s: %s", path, errno == EPERM ?
@@ -407,6 +444,8 @@ conf_load(const char *path, struct conf *out, char *err, size_t err_len)
 	if ((result = conf_parse(bytes, len, out, why, sizeof(why))) != 0)
 		snprintf(err, err_len, "%s: %s; see countersign-config(5)", path,
 		    why);
+	else
+		result = keep_source(out, path, bytes, len, err, err_len);
 	free(bytes);
 	return result;
 }
@@ -416,6 +455,7 @@ conf_free(struct conf *conf)
 {
 	if (conf == NULL)
 		return;
+	free(conf->path);
 	free(conf->passphrase_file);
 	free(conf->upstream_ca_file);
 	conf_anchors_free(&conf->anchors);

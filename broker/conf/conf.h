@@ -127,6 +127,8 @@ struct conf {
 	unsigned connect_ms, upstream_idle_ms, pool;
 	unsigned head_ms, client_idle_ms, max_connections;
 	bool allow_unlocked_memory;
+	char *path;			/* of conf_load */
+	uint8_t digest[32];		/* of what was read there; zeros: there was no file */
 };
 
 /* path may not exist: defaults.  0, or -1 with a message. */
@@ -136,5 +138,9 @@ int conf_load(const char *path, struct conf *out, char *err, size_t err_len);
 int conf_parse(const void *bytes, size_t len, struct conf *out, char *err,
     size_t err_len);
 void conf_free(struct conf *conf);
+
+/* Does its file say anything else now than what was read?  Also where it is gone, is
+ * new, or cannot be read.  Any thread. */
+bool conf_changed(const struct conf *conf);
 
 #endif

@@ -44,6 +44,7 @@ _Static_assert(CONF_WORKERS_MAX + API_LEDGER_PORTS + 2 <= 64, "one each");
 struct daemon {
 	const struct conf *conf;
 	int lock, signals, wake;
+	atomic_bool conf_changed;
 	char policy[POLICY_DIGEST_LEN + 1];
 	struct anchorer *anchorer;	/* NULL: nobody is asked */
 	struct keeper *keeper;		/* the recorder's own copy works */
@@ -382,6 +383,7 @@ start_api(struct daemon *daemon, struct notify_daemon *ports, char *err,
 	    .ca_cert = cert, .ca_bundle = bundle,
 	    .checkpoint_path = checkpoint, .ledger_dir = ledger,
 	    .anchorer = daemon->anchorer, .hosts = &daemon->conf->hosts,
+	    .conf_changed = &daemon->conf_changed,
 	    .shutdown = on_shutdown,
 	    .arg = daemon };
 
@@ -558,6 +560,19 @@ take_signal(struct daemon *daemon)
 	return true;
 }
 
+/* It is read at a start alone: that it says something else now is told.  Not when
+ * somebody asks, who would wait for a disk that hangs. */
+static void
+look_at_conf(struct daemon *daemon)
+{
+	const bool changed = conf_changed(daemon->conf);
+
+	if (changed && !atomic_load(&daemon->conf_changed))
+		log_event(LOG_WARNING, "config_changed", "config.json is not as it "
+		    "was read: what it says now is in force behind a restart");
+	atomic_store(&daemon->conf_changed, changed);
+}
+
 void
 daemon_wait(struct daemon *daemon)
 {
@@ -574,6 +589,7 @@ daemon_wait(struct daemon *daemon)
 			return;
 		}
 		look_at_ledger(daemon);
+		look_at_conf(daemon);
 		engine_look(&daemon->conf->policy, daemon->opa,
 		    &daemon->engine_token);
 		log_trim(log, LOG_FILE_MAX);
