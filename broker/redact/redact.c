@@ -209,14 +209,15 @@ begin_readers(struct redact *r, uint8_t first, unsigned begins)
 {
 	const struct redact_needles *needles = r->needles;
 	REDACT_WAYS_UNSET struct redact_at ways[REDACT_WAYS_MAX];
+	uint32_t n_items = begins >> REDACT_TWICE != 0 ? needles->n_items : needles->n_once;
 	size_t others = r->n_readers;
 
 	if (!make_room(r)) {
 		r->closed = true;	/* unread, the rest must not show */
 		return;
 	}
-	for (uint16_t i = 0; i < needles->n_items; i++)
-		for (unsigned left = redact_forms_of(begins) & needles->items[i].forms; left != 0;
+	for (uint16_t i = 0; i < n_items; i++)
+		for (unsigned left = redact_forms_of(&needles->items[i], begins); left != 0;
 		    left &= left - 1) {
 			struct redact_at at = { .start = r->offset - 2, .item = i,
 			    .form = (uint8_t)__builtin_ctz(left) };
@@ -299,28 +300,41 @@ take_byte(struct redact *r, uint8_t c, char *out)
 
 /* --- many bytes ---------------------------------------------------------------- */
 
-/* Four places at p, as far as bytes 1 and 2 of a form tell: byte 0 of base64 may
- * be half the neighbour's, and fits too often. */
-static bool
-may_be_in_four(const struct redact_needles *needles, const uint8_t *p)
+/* What may begin at four places, as far as bytes 1 and 2 of a form tell: byte 0 of
+ * base64 may be half the neighbour's, and fits too often. */
+static inline uint32_t
+may_be_in_four(const uint32_t *second, const uint32_t *third, const uint8_t *p)
 {
-	const uint16_t *second = needles->may[1], *third = needles->may[2];
+	return (second[p[1]] & third[p[2]]) | (second[p[2]] & third[p[3]]) |
+	    (second[p[3]] & third[p[4]]) | (second[p[4]] & third[p[5]]);
+}
 
-	return ((second[p[1]] & third[p[2]]) | (second[p[2]] & third[p[3]]) |
-	    (second[p[3]] & third[p[4]]) | (second[p[4]] & third[p[5]])) != 0;
+/* The first of four places where a form may begin; 4: none. */
+static inline size_t
+start_in_four(const struct redact_needles *needles, const uint8_t *p)
+{
+	size_t k = 0;
+
+	while (k < 4 && redact_may_begin(needles, p + k, REDACT_LOOK) == 0)
+		k++;
+	return k;
 }
 
 /* The first place where a form may begin, as far as what is there tells; or len. */
 static size_t
 find_start(const struct redact_needles *needles, const uint8_t *p, size_t len)
 {
-	size_t i = 0;
+	const uint32_t *second = needles->may[1], *third = needles->may[2];
+	size_t i = 0, k;
 
-	for (; len - i >= 3 + REDACT_LOOK; i += 4)
-		if (may_be_in_four(needles, p + i))
-			for (size_t k = i; k < i + 4; k++)
-				if (redact_may_begin(needles, p + k, REDACT_LOOK) != 0)
-					return k;
+	for (; len - i >= 7 + REDACT_LOOK; i += 8) {
+		if (may_be_in_four(second, third, p + i) != 0 &&
+		    (k = start_in_four(needles, p + i)) < 4)
+			return i + k;
+		if (may_be_in_four(second, third, p + i + 4) != 0 &&
+		    (k = start_in_four(needles, p + i + 4)) < 4)
+			return i + 4 + k;
+	}
 	for (; i < len; i++)
 		if (redact_may_begin(needles, p + i, len - i) != 0)
 			return i;

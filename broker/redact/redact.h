@@ -11,7 +11,7 @@
  * hex digits in either case, with up to twelve of blank, tab, line end, ':', '-',
  * ',', ';', "0x" between two bytes; decimal numbers, likewise;
  * base64 and base64url at three alignments, with escaped '+' and '/', and wrapped
- * lines; base32 at five, in either case, with wrapped lines;
+ * lines; that in base64 again, of secrets up to 16 KiB; base32 at five, in either case, with wrapped lines;
  * UTF-16 in either order, where the secret is ASCII: its marker is UTF-16 too;
  * backwards; by rot13.
  * Basic of user:secret is one of base64's alignments.  The digits at both ends,
@@ -48,9 +48,6 @@ struct redact_needles;	/* immutable, counted; locked memory, it holds the secret
  * for a secret shorter than REDACT_MIN (errno EINVAL): what cannot be redacted
  * must not be injected. */
 struct redact_needles *redact_needles_new(struct slice secret, const char *user);
-/* The same for n secrets at once, one user for all. */
-struct redact_needles *redact_needles_many(const struct slice *secrets, size_t n,
-    const char *user);
 struct redact_needles *redact_needles_ref(struct redact_needles *needles);
 void redact_needles_unref(struct redact_needles *needles);	/* any thread; NULL-safe */
 

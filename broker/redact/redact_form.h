@@ -32,6 +32,7 @@ struct redact_item {
 	const uint8_t *p;
 	uint32_t n;
 	uint16_t forms;		/* bit set of enum redact_form */
+	uint8_t twice;		/* not 0: the secret in base64, at alignment twice - 1 */
 };
 
 struct redact_at {

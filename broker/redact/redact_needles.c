@@ -10,8 +10,9 @@
  * kept to multiples of the alignment.
  */
 #define ALIGN 16
-#define SECRETS_MAX 1024
 #define SECRET_BYTES_MAX (1u << 24)
+#define TWICE_BYTES_MAX (1u << 14)	/* of a secret that is looked for in base64 in base64 */
+#define ITEMS_MAX 8	/* the secret, with its user; in base64, three times in each alphabet */
 #define USER_MAX 1024
 #define EVERY_FORM ((1u << REDACT_FORMS) - 1)
 #define BASE64_FORMS (7u << REDACT_BASE64)
@@ -25,10 +26,10 @@ aligned(size_t n)
 }
 
 static struct redact_needles *
-allocate(size_t n_items, size_t bytes, uint8_t **secrets)
+allocate(size_t bytes, uint8_t **secrets)
 {
 	size_t items = aligned(sizeof(struct redact_needles));
-	size_t raw = items + aligned(n_items * sizeof(struct redact_item));
+	size_t raw = items + aligned(ITEMS_MAX * sizeof(struct redact_item));
 	char *block = sodium_malloc(raw + aligned(bytes));
 	struct redact_needles *needles = (struct redact_needles *)(void *)block;
 
@@ -56,8 +57,59 @@ add_item(struct redact_needles *needles, const char *user,
 	}
 	memcpy(p, secret.p, secret.n);
 	p += secret.n;
-	*item = (struct redact_item){ to, (uint32_t)(p - to), (uint16_t)forms };
+	*item = (struct redact_item){ to, (uint32_t)(p - to), (uint16_t)forms, 0 };
 	return p;
+}
+
+/* ---- base64 of base64 ---- */
+
+/* Bytes of room for all of it. */
+static size_t
+twice_bytes(size_t n)
+{
+	return n < REDACT_WHOLE || n > TWICE_BYTES_MAX ? 0 : 6 * (n * 8 / 6 + 1);
+}
+
+/* The digits of base64 that all of their bits tell, behind so many bytes of
+ * something else. */
+static uint8_t *
+encode(struct slice secret, size_t lead, const char *digits, uint8_t *to)
+{
+	for (size_t bit = (8 * lead + 5) / 6 * 6 - 8 * lead; bit + 6 <= 8 * secret.n; bit += 6) {
+		size_t byte = bit / 8;
+		unsigned low = byte + 1 < secret.n ? (unsigned char)secret.p[byte + 1] : 0;
+		unsigned both = (unsigned)(unsigned char)secret.p[byte] << 8 | low;
+		*to++ = (uint8_t)digits[both >> (10 - bit % 8) & 63];
+	}
+	return to;
+}
+
+/* In both alphabets, where they make a difference.  What is found so are the digits
+ * that hold the secret's bits alone: of its first and last byte up to four each stay
+ * with their neighbours'. */
+static void
+add_twice(struct redact_needles *needles, struct slice secret, uint8_t **to)
+{
+	static const char *const alphabets[] = {
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" };
+
+	if (twice_bytes(secret.n) == 0)
+		return;
+	for (size_t lead = 0; lead < 3; lead++) {
+		const uint8_t *first = *to;
+		size_t first_len = 0;
+		for (size_t k = 0; k < 2; k++) {
+			uint8_t *end = encode(secret, lead, alphabets[k], *to);
+			size_t len = (size_t)(end - *to);
+			if (k > 0 && memcmp(first, *to, first_len) == 0)
+				continue;
+			first_len = len;
+			needles->items[needles->n_items++] = (struct redact_item){ *to,
+			    (uint32_t)len, BASE64_FORMS, (uint8_t)(lead + 1) };
+			*to = end;
+		}
+	}
 }
 
 static void
@@ -70,10 +122,10 @@ add_secret(struct redact_needles *needles, struct slice secret,
 		if ((unsigned char)secret.p[i] > 127)
 			forms &= ~(1u << REDACT_UTF16);	/* other units than bytes and NULs */
 	*to = add_item(needles, NULL, secret, forms, *to);
-	if (secret.n >= REDACT_WHOLE)
-		return;
-	if (user != NULL)
+	if (secret.n < REDACT_WHOLE && user != NULL)
 		*to = add_item(needles, user, secret, BASE64_FORMS, *to);
+	needles->n_once = needles->n_items;
+	add_twice(needles, secret, to);
 }
 
 /* --- the first bytes of every form, by trying them -------------------------- */
@@ -107,8 +159,10 @@ add_place(struct places *places, const struct redact_at *at)
 
 /* The way to begin of a reader that has read c, its first byte. */
 static unsigned
-begin_of(const struct redact_at *at, unsigned c)
+begin_of(const struct redact_item *item, const struct redact_at *at, unsigned c)
 {
+	if (item->twice != 0)
+		return REDACT_TWICE + 3 * (item->twice - 1u) + at->form - REDACT_BASE64;
 	if (at->form != REDACT_TEXT || at->escape == NULL)
 		return at->form;
 	return c == '%' ? REDACT_BY_PERCENT : REDACT_BY_ESCAPE;
@@ -126,8 +180,8 @@ try_place(struct redact_needles *needles, unsigned begin, size_t k,
 	for (size_t i = 0; i < n_bytes; i++) {
 		n = redact_form_step(&needles->items[at->item], at, bytes[i], ways);
 		for (size_t w = 0; w < n; w++)
-			if (k > 0 || begin_of(&ways[w], bytes[i]) == begin) {
-				needles->may[k][bytes[i]] |= (uint16_t)(1u << begin);
+			if (k > 0 || begin_of(&needles->items[at->item], &ways[w], bytes[i]) == begin) {
+				needles->may[k][bytes[i]] |= 1u << begin;
 				add_place(to, &ways[w]);
 			}
 	}
@@ -142,7 +196,7 @@ try_byte(struct redact_needles *needles, unsigned begin, size_t k,
 	for (size_t i = 0; i < from->n; i++)
 		try_place(needles, begin, k, &from->at[i], to);
 	for (unsigned c = 0; from->full && c < 256; c++)
-		needles->may[k][c] |= (uint16_t)(1u << begin);
+		needles->may[k][c] |= 1u << begin;
 }
 
 static int
@@ -154,10 +208,10 @@ find_starts(struct redact_needles *needles)
 		return -1;
 	for (uint16_t i = 0; i < needles->n_items; i++)
 		for (unsigned begin = 0; begin < REDACT_BEGINS; begin++) {
-			uint8_t form = begin < REDACT_FORMS ? (uint8_t)begin : REDACT_TEXT;
+			unsigned form = redact_form_of(&needles->items[i], begin);
 			if (!(needles->items[i].forms >> form & 1))
 				continue;
-			places[0].at[0] = (struct redact_at){ .item = i, .form = form };
+			places[0].at[0] = (struct redact_at){ .item = i, .form = (uint8_t)form };
 			places[0].n = 1;
 			places[0].full = false;
 			for (size_t k = 0; k < REDACT_LOOK; k++)
@@ -188,38 +242,26 @@ measure(struct redact_needles *needles)
 }
 
 struct redact_needles *
-redact_needles_many(const struct slice *secrets, size_t n, const char *user)
+redact_needles_new(struct slice secret, const char *user)
 {
 	struct redact_needles *needles;
-	size_t bytes = 0, user_len = user != NULL ? strlen(user) + 1 : 0;
+	size_t user_len = user != NULL ? strlen(user) + 1 : 0;
 	uint8_t *to;
 
 	errno = EINVAL;
-	if (n == 0 || n > SECRETS_MAX || user_len > USER_MAX)
+	if (user_len > USER_MAX || secret.n < REDACT_MIN || secret.n > SECRET_BYTES_MAX)
 		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (secrets[i].n < REDACT_MIN || secrets[i].n > SECRET_BYTES_MAX)
-			return NULL;
-		bytes += 2 * secrets[i].n + user_len;
-	}
 	redact_form_init();
-	needles = allocate(2 * n, bytes, &to);
+	needles = allocate(2 * secret.n + user_len + twice_bytes(secret.n), &to);
 	if (needles == NULL)
 		return NULL;
-	for (size_t i = 0; i < n; i++)
-		add_secret(needles, secrets[i], user, &to);
+	add_secret(needles, secret, user, &to);
 	if (find_starts(needles) == -1) {
 		sodium_free(needles);
 		return NULL;
 	}
 	measure(needles);
 	return needles;
-}
-
-struct redact_needles *
-redact_needles_new(struct slice secret, const char *user)
-{
-	return redact_needles_many(&secret, 1, user);
 }
 
 struct redact_needles *

@@ -187,12 +187,45 @@ test_held_back_exactly(void **state)
 	redact_free(r);
 }
 
+/* Base64 in base64: at every alignment of either, in both alphabets; what stays is of
+ * what stands beside the secret. */
+static void
+test_twice(void **state)
+{
+	static const int variants[] = { sodium_base64_VARIANT_ORIGINAL,
+	    sodium_base64_VARIANT_URLSAFE_NO_PADDING };
+	static const char *const secrets[] = { "tok_Q7v/x+9Zk?>~\xff\xfe", "sixbyt", TOKEN };
+	struct text out = { NULL, 0, 0 };
+	char plain[128], once[256], twice[512], left[256];
+
+	(void)state;
+	for (size_t s = 0; s < N(secrets); s++) {
+		struct redact *r = looking_for(slice_of(secrets[s]), "user");
+		for (unsigned i = 0; i < 36; i++) {
+			int n = snprintf(plain, sizeof(plain), "%.*s%s%s", (int)(i % 3), "ab",
+			    secrets[s], i % 2 != 0 ? "" : "z");
+			sodium_bin2base64(once, sizeof(once), (const unsigned char *)plain, (size_t)n,
+			    variants[i / 9 % 2]);
+			n = snprintf(left, sizeof(left), "%.*s%s", (int)(i / 3 % 3), ": ", once);
+			sodium_bin2base64(twice, sizeof(twice), (const unsigned char *)left, (size_t)n,
+			    variants[i / 18]);
+			for (size_t first = 1; first < strlen(twice); first++) {
+				run(r, slice_of(twice), first, sizeof(twice), &out);
+				assert_int_equal(redact_count(r), 1);
+				assert_true(out.n <= 8 + strlen(M) + 12);
+			}
+		}
+		redact_free(r);
+	}
+	free(out.p);
+}
+
 /* The scanner's list of forms, and what it finds beyond this: packed files, and
  * encodings in encodings.  (zstd keeps so short a text as it is.) */
 static void
 test_forms_of_the_scanner(void **state)
 {
-	static const char *const beyond[] = { "base64 twice",
+	static const char *const beyond[] = {
 	    "base64 in JSON in escaped JSON, wrapped", "gzip", "zlib",
 	    "tar in gzip", "zip", "newline split", "SSE split", "ANSI colours",
 	    "zero-width spaces", "UTF-16 in gzip", "gzip in base64 in zstd" };
@@ -266,6 +299,7 @@ main(void)
 		cmocka_unit_test(test_base32),
 		cmocka_unit_test(test_turned),
 		cmocka_unit_test(test_held_back_exactly),
+		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_forms_of_the_scanner),
 		cmocka_unit_test(test_random_splits),
 	};
