@@ -375,3 +375,9 @@ record_memo_check(struct record_memo *memo, const char *line, size_t len,
 	}
 	return rule;
 }
+
+bool
+record_hash_decode(const char hex[2 * RECORD_HASH_LEN], uint8_t hash[RECORD_HASH_LEN])
+{
+	return decode_prev(hex, hash);
+}

@@ -42,4 +42,7 @@ struct record_memo {
 const char *record_memo_check(struct record_memo *memo, const char *line,
     size_t len, struct record_line *out, uint8_t prev[RECORD_HASH_LEN]);
 
+/* 64 lowercase hexadecimal digits, without NUL.  False: they are none. */
+bool record_hash_decode(const char hex[2 * RECORD_HASH_LEN], uint8_t hash[RECORD_HASH_LEN]);
+
 #endif

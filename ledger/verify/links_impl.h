@@ -16,6 +16,14 @@ enum links_kind {
 	REFUSAL = 16, OUTCOME = 32, TEARDOWN = 64
 };
 
+/* What a record names, and what it lacks. */
+enum links_names { NOTHING = 0, A_PARENT = 1, NO_LEAF = 2, LACKS_ONE = 4,
+	MANY = 8,	/* and it is for more than one use */
+	NOT_ALLOWED = 16, NO_RUN = 32 };
+
+/* Clear in what is kept of a record once it has what it can have once. */
+#define UNTOUCHED UINT64_C(4)
+
 /* A record whose link is bad, or is not found yet, or that may be one too many. */
 struct loose {
 	uint8_t parent[TREE_HASH_LEN];
@@ -48,6 +56,9 @@ enum links_kind links_kind_of(struct record_slice type);
 
 /* A JSON string of 64 lowercase digits? */
 bool links_decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN]);
+
+/* Does a use or a decision say that it was allowed? */
+bool links_allowed(const struct record_line *record);
 
 /* How many uses a grant's body is for, or ALLOWANCE_ENDLESS. */
 uint32_t links_uses(struct record_slice body);

@@ -190,13 +190,19 @@ maker_save(const struct maker *maker, const char *dir, size_t per_segment)
 }
 
 static void
-use(struct maker *maker, const char *run, size_t i)
+use(struct maker *maker, const char *run, uint64_t opened, size_t i)
 {
-	char body[256], hex[2 * TREE_HASH_LEN + 1];
+	char body[384], hex[2 * TREE_HASH_LEN + 1];
 	uint64_t at;
 
-	snprintf(body, sizeof(body), "{\"grant\":\"g_%04zu\",\"secret\":\"api\","
-	    "\"version\":1,\"input\":{\"method\":\"GET\",\"path\":\"/repos/%zu\"}}", i, i);
+	sodium_bin2hex(hex, sizeof(hex), maker->line[opened].leaf, TREE_HASH_LEN);
+	if (i % 3 == 0) {
+		snprintf(body, sizeof(body), "{\"decision\":\"allow\",\"tool\":\"Bash\","
+		    "\"parent\":\"%s\"}", hex);
+		maker_add(maker, "hook", "decision", run, body);
+	}
+	snprintf(body, sizeof(body), "{\"decision\":\"allow\",\"parent\":\"%s\",\"grant\":\"g_%04zu\",\"secret\":\"api\","
+	    "\"version\":1,\"input\":{\"method\":\"GET\",\"path\":\"/repos/%zu\"}}", hex, i, i);
 	at = maker_add(maker, "broker", "use", run, body);
 	sodium_bin2hex(hex, sizeof(hex), maker->line[at].leaf, TREE_HASH_LEN);
 	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"status\":200,\"bytes_in\":%zu}",
@@ -209,17 +215,15 @@ maker_usual(struct maker *maker, size_t n)
 {
 	static const char *const runs[] = { "run_a", "run_b" };
 	char body[64];
+	uint64_t opened;
 	size_t i, r;
 
 	maker_add(maker, "broker", "open", NULL, "{\"version\":\"test\"}");
 	maker_add(maker, "hook", "open", NULL, "{\"version\":\"test\"}");
 	for (r = 0; r < 2; r++) {
-		maker_add(maker, "broker", "run", runs[r], "{\"event\":\"opened\"}");
+		opened = maker_add(maker, "broker", "run", runs[r], "{\"event\":\"opened\"}");
 		for (i = 0; maker->count < (r + 1) * n / 2 - 4; i++) {
-			use(maker, runs[r], i);
-			if (i % 3 == 0)
-				maker_add(maker, "hook", "decision", runs[r],
-				    "{\"tool\":\"Bash\",\"decision\":\"allow\"}");
+			use(maker, runs[r], opened, i);
 			if (i == 10)
 				maker_seal(maker);
 		}

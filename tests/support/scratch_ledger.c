@@ -91,7 +91,7 @@ scratch_append(struct ledger_port *port, uint64_t n, size_t body_len,
 	static __thread char body[LEDGER_BODY_MAX + 1];
 	int len = snprintf(body, sizeof(body), "{\"n\":%" PRIu64
 	    ",\"pad\":\"", n);
-	struct ledger_record record = { .type = "use", .run = "r1",
+	struct ledger_record record = { .type = "secret", .run = "r1",
 	    .policy = SCRATCH_POLICY, .body = body };
 
 	while ((size_t)len + 2 < body_len)

@@ -131,6 +131,16 @@ put_outcome(struct maker *m, size_t i, uint64_t parent)
 	maker_add(m, "broker", "outcome", RUN, body);
 }
 
+static void
+put_decision(struct maker *m, uint64_t parent)
+{
+	char body[256], hex[65];
+
+	sodium_bin2hex(hex, sizeof(hex), m->line[parent].leaf, TREE_HASH_LEN);
+	snprintf(body, sizeof(body), "{\"decision\":\"allow\",\"parent\":\"%s\"}", hex);
+	maker_add(m, "broker", "decision", "run_other", body);
+}
+
 static uint64_t
 put_grant(struct maker *m, uint64_t parent)
 {
@@ -211,14 +221,14 @@ static void
 put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 {
 	char body[512], hex[65];
-	uint64_t run, use, grant, closed, closed_seq;
+	uint64_t run, other, use, grant, closed, closed_seq;
 	size_t i;
 
 	maker_add(m, "broker", "open", NULL, "{\"origin\":\"" MAKER_ORIGIN "\",\"version\":"
 	    "\"0.1.0\",\"size\":0,\"after_crash\":false}");
 	maker_add(m, "broker", "secret", NULL, "{\"event\":\"stored\",\"name\":\"api\","
 	    "\"version\":1,\"backend\":\"file\"}");
-	maker_add(m, "broker", "run", "run_other", "{\"state\":\"open\",\"limits\":{},\"placeholders\":0}");
+	other = maker_add(m, "broker", "run", "run_other", "{\"state\":\"open\",\"limits\":{},\"placeholders\":0}");
 	run = maker_add(m, "broker", "run", RUN, "{\"state\":\"open\",\"principal\":"
 	    "\"hmac:cc71ef8795ec94717c0a6b76044fd7f2\",\"agent\":{\"name\":\"agent.sh\"},"
 	    "\"pid\":4711,\"limits\":{\"requests\":500},\"placeholders\":1}");
@@ -237,7 +247,7 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 		if (i % 6 != 5)
 			put_outcome(m, i, use);
 		if (i == 20)
-			maker_add(m, "broker", "decision", "run_other", "{\"decision\":\"allow\"}");
+			put_decision(m, other);
 	}
 	snprintf(body, sizeof(body), "{\"state\":\"closed\",\"parent\":\"%s\"}", hex);
 	closed = maker_add(m, "broker", "run", RUN, body);

@@ -142,7 +142,7 @@ add_heads(struct stream streams[2])
 static void
 add_uses(struct stream streams[2], uint64_t records, size_t bytes)
 {
-	static const char *const types[] = { "decision", "grant", "use", "refusal" };
+	static const char *const types[] = { "coverage", "grant", "secret", "refusal" };
 	const size_t envelope = 262;
 	char body[RECORD_LINE_MAX], run[40], pad[RECORD_LINE_MAX];
 	size_t room = bytes > envelope + 28 ? bytes - envelope - 28 : 0;

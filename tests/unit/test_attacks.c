@@ -102,9 +102,10 @@ resign(void)
 		memcpy(last[s], m.line[i].leaf, 32);
 		/* what names it as its parent follows it */
 		sodium_bin2hex(hex, sizeof(hex), m.line[i].leaf, 32);
-		if (i + 1 < m.count && (at = strstr(m.line[i + 1].text, "\"parent\"")) != NULL &&
-		    (at = strstr(at, old)) != NULL)
-			memcpy(at, hex, 64);
+		for (k = i + 1; k < m.count; k++)
+			if ((at = strstr(m.line[k].text, "\"parent\"")) != NULL &&
+			    (at = strstr(at, old)) != NULL)
+				memcpy(at, hex, 64);
 	}
 	for (k = 0; k < 2; k++)
 		memcpy(m.stream[k].last, last[k], 32);
@@ -215,8 +216,8 @@ the_tail_cut_inside_the_unsealed_part(void **state)
 	size_t order[RECORDS * 2] = { 0 }, n;
 
 	maker_add(&m, "broker", "open", NULL, "{}");
-	maker_add(&m, "broker", "use", NULL, "{}");
-	maker_add(&m, "broker", "use", NULL, "{}");
+	maker_add(&m, "broker", "secret", NULL, "{}");
+	maker_add(&m, "broker", "secret", NULL, "{}");
 	assert_int_equal(case_verify_maker(&c, &m, NULL), VERIFY_NOT_ESTABLISHED);
 	assert_non_null(case_find(&c, "unsealed"));
 	n = all_but(order, m.count - 1, 1);
@@ -252,7 +253,7 @@ static void
 an_open_without_a_close(void **state)
 {
 	maker_add(&m, "hook", "open", NULL, "{}");
-	maker_add(&m, "hook", "use", NULL, "{}");
+	maker_add(&m, "hook", "secret", NULL, "{}");
 	maker_seal(&m);
 	assert_int_equal(case_verify_maker(&c, &m, NULL), VERIFY_NOT_ESTABLISHED);
 	assert_int_equal(c.result.integrity.verdict, VERIFY_COMPLETE);

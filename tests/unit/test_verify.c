@@ -150,8 +150,8 @@ signed_but_wrong(void **state)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		maker_init(&m);
-		maker_add(&m, "s", i == 5 ? "use" : "open", NULL, "{}");
-		maker_add(&m, "s", "use", NULL, "{}");
+		maker_add(&m, "s", i == 5 ? "secret" : "open", NULL, "{}");
+		maker_add(&m, "s", "secret", NULL, "{}");
 		if (i == 0)
 			maker_skip(&m, "s", 5);
 		if (i == 1 || i == 2) {
@@ -165,7 +165,7 @@ signed_but_wrong(void **state)
 		if (i == 6)
 			maker_raw(&m, "{}", 2);
 		if (i == 8) {
-			maker_add(&m, "s", "use", NULL, "{\"a\":1,\"b\":2}");
+			maker_add(&m, "s", "secret", NULL, "{\"a\":1,\"b\":2}");
 			memcpy(strstr(m.line[m.count - 1].text, "\"b\""), "\"a\"", 3);
 			maker_rehash(&m, m.count - 1);
 			memcpy(m.stream[0].last, m.line[m.count - 1].leaf, 32);
@@ -178,7 +178,7 @@ signed_but_wrong(void **state)
 		if (i != 3)
 			maker_add(&m, "s", "close", NULL, i == 7 ? "{\"first_seq\":0,\"last_seq\":9}" : "{}");
 		if (i == 9)
-			maker_add(&m, "s", "use", NULL, "{}");
+			maker_add(&m, "s", "secret", NULL, "{}");
 		maker_seal(&m);
 		if (verify_maker(&m) != cases[i].verdict ||
 		    (cases[i].code != NULL && !finds(cases[i].code))) {
@@ -268,8 +268,8 @@ foreign_tail(void **state)
 	}
 	/* a record changed before it was signed */
 	maker_add(&m, "broker", "open", NULL, "{}");
-	maker_add(&m, "broker", "use", NULL, "{\"a\":1}");
-	maker_add(&m, "broker", "use", NULL, "{\"a\":1}");
+	maker_add(&m, "broker", "secret", NULL, "{\"a\":1}");
+	maker_add(&m, "broker", "secret", NULL, "{\"a\":1}");
 	m.line[m.count - 2].text[m.line[m.count - 2].len - 3] = '2';
 	assert_int_equal(verify_maker(&m), VERIFY_GAP);
 	assert_true(finds("foreign"));

@@ -279,7 +279,7 @@ bundle_deterministic(void **state)
 	maker_usual(&m, RECORDS);
 	maker_add(&m, "broker", "open", NULL, "{}");
 	maker_seal(&m);
-	maker_add(&m, "broker", "use", NULL, "{}");
+	maker_add(&m, "broker", "secret", NULL, "{}");
 	maker_save(&m, dir, 100);
 	maker_free(&m);
 	options.ledger = dir;
@@ -350,7 +350,7 @@ bundle_of_a_run_without_end(void **state)
 	maker_init(&m);
 	maker_add(&m, "broker", "open", NULL, "{}");
 	maker_add(&m, "broker", "run", "run_x", "{}");
-	maker_add(&m, "broker", "use", "run_x", "{}");
+	maker_add(&m, "broker", "secret", "run_x", "{}");
 	/* another stream's opening says nothing of this one */
 	maker_add(&m, "hook", "open", NULL, "{}");
 	maker_seal(&m);

@@ -18,6 +18,8 @@ static struct maker m;
 static struct verify_case c;
 static char body[4096];
 
+#define ALLOWED "{\"decision\":\"allow\","
+
 static int
 setup(void **state)
 {
@@ -56,7 +58,8 @@ parent(uint64_t of)
 	char hex[65];
 
 	sodium_bin2hex(hex, sizeof(hex), m.line[of].leaf, 32);
-	snprintf(body, sizeof(body), "{\"a\":{\"parent\":\"of another object\"},\"parent\":\"%s\"}",
+	snprintf(body, sizeof(body), "{\"a\":{\"parent\":\"of another object\"},"
+	    "\"decision\":\"allow\",\"parent\":\"%s\"}",
 	    hex);
 	return body;
 }
@@ -87,10 +90,10 @@ good_parents(void **state)
 static void
 bad_parents(void **state)
 {
-	static const char *const bodies[] = { "{\"parent\":1}", "{\"parent\":\"\"}",
-	    "{\"parent\":null}", "{\"parent\":\"00\"}",
-	    "{\"parent\":\"00000000000000000000000000000000000000000000000000000000000000AA\"}",
-	    "{\"parent\":\"0000000000000000000000000000000000000000000000000000000000000000\"}" };
+	static const char *const bodies[] = { ALLOWED "\"parent\":1}", ALLOWED "\"parent\":\"\"}",
+	    ALLOWED "\"parent\":null}", ALLOWED "\"parent\":\"00\"}",
+	    ALLOWED "\"parent\":\"00000000000000000000000000000000000000000000000000000000000000AA\"}",
+	    ALLOWED "\"parent\":\"0000000000000000000000000000000000000000000000000000000000000000\"}" };
 	/* a type, and what it may not name */
 	static const char *const pairs[][2] = { { "use", "use" }, { "use", "teardown" },
 	    { "outcome", "run" }, { "outcome", "grant" }, { "grant", "use" },
@@ -131,6 +134,18 @@ of(uint64_t at, const char *more)
 	char hex[65];
 
 	sodium_bin2hex(hex, sizeof(hex), m.line[at].leaf, 32);
+	snprintf(text, sizeof(text), "{\"decision\":\"allow\",\"parent\":\"%s\"%s}", hex, more);
+	return text;
+}
+
+/* The same, and whether it was allowed is said by the caller. */
+static const char *
+under(uint64_t at, const char *more)
+{
+	static char text[4096];
+	char hex[65];
+
+	sodium_bin2hex(hex, sizeof(hex), m.line[at].leaf, 32);
 	snprintf(text, sizeof(text), "{\"parent\":\"%s\"%s}", hex, more);
 	return text;
 }
@@ -156,25 +171,104 @@ static void
 crowd(unsigned n)
 {
 	while (n-- > 0)
-		maker_add(&m, "s", "use", "crowd", "{}");
+		maker_add(&m, "s", "grant", "crowd", "{}");
 }
 
 static void
 outcomes(void **state)
 {
-	uint64_t use, decision;
+	uint64_t run, use, decision;
 	unsigned far;
 
 	restart();
 	finds_one("parent", maker_add(&m, "s", "outcome", "r", "{}"));
 	for (far = 0; far < 2; far++) {
 		restart();
-		use = maker_add(&m, "s", "use", "r", "{}");
-		decision = maker_add(&m, "s", "decision", "r", "{}");
+		run = maker_add(&m, "s", "run", "r", "{}");
+		use = maker_add(&m, "s", "use", "r", of(run, ""));
+		decision = maker_add(&m, "s", "decision", "r", of(run, ""));
 		maker_add(&m, "s", "outcome", "r", of(use, ""));
 		maker_add(&m, "s", "outcome", "r", of(decision, ""));
 		crowd(far * 400);
 		finds_one("twice", maker_add(&m, "s", "outcome", "r", of(decision, ",\"a\":1")));
+	}
+}
+
+/* What a run did was allowed, of that run, and under another record. */
+static void
+admissions(void **state)
+{
+	static const struct { const char *type, *more, *code; } cases[] = {
+		{ "use", ",\"decision\":\"allow\"", NULL },
+		{ "use", ",\"a\":{\"decision\":\"deny\"},\"decision\":\"allow\"", NULL },
+		{ "decision", ",\"decision\":\"allow\"", NULL },
+		{ "decision", ",\"decision\":\"ask\"", NULL },
+		{ "refusal", ",\"decision\":\"deny\"", NULL },
+		{ "use", ",\"decision\":\"deny\"", "refused" },
+		{ "use", ",\"decision\":\"ask\"", "refused" },
+		{ "use", ",\"decision\":\"allowed\"", "refused" },
+		{ "use", ",\"decision\":true", "refused" },
+		{ "use", ",\"a\":{\"decision\":\"allow\"}", "refused" },
+		{ "use", "", "refused" },
+		{ "decision", ",\"decision\":\"deny\"", "refused" },
+		{ "decision", "", "refused" },
+	};
+	uint64_t run, at;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		restart();
+		run = maker_add(&m, "s", "run", "r", "{}");
+		at = maker_add(&m, "s", cases[i].type, "r", under(run, cases[i].more));
+		if (cases[i].code != NULL)
+			finds_one(cases[i].code, at);
+		else
+			assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
+	}
+}
+
+/* Without a run, without a parent, with nothing in it. */
+static void
+nobody_s(void **state)
+{
+	static const char *const types[] = { "use", "decision", "outcome" };
+	uint64_t run, at;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		restart();
+		run = maker_add(&m, "s", "run", "r", "{}");
+		at = i < 2 ? run : maker_add(&m, "s", "use", "r", of(run, ""));
+		finds_one("parent", maker_add(&m, "s", types[i], NULL, of(at, "")));
+		restart();
+		finds_one("parent", maker_add(&m, "s", types[i], "r", ALLOWED "\"a\":1}"));
+		restart();
+		finds_one(i < 2 ? "refused" : "parent", maker_add(&m, "s", types[i], NULL, "{}"));
+	}
+}
+
+/* An outcome of what was refused, or of what a person was to be asked first. */
+static void
+outcomes_of_nothing(void **state)
+{
+	uint64_t run, ask, at;
+	unsigned far;
+
+	for (far = 0; far < 2; far++) {
+		restart();
+		run = maker_add(&m, "s", "run", "r", "{}");
+		ask = maker_add(&m, "s", "decision", "r", under(run, ",\"decision\":\"ask\""));
+		crowd(far * 400);
+		finds_one("parent", maker_add(&m, "s", "outcome", "r", of(ask, "")));
+		restart();
+		run = maker_add(&m, "s", "run", "r", "{}");
+		at = maker_add(&m, "s", "use", "r", under(run, ",\"decision\":\"deny\""));
+		crowd(far * 400);
+		maker_add(&m, "s", "outcome", "r", of(at, ""));
+		assert_int_equal(close_and_verify(), VERIFY_GAP);
+		assert_int_equal(c.result.finding_count, 2);
+		assert_int_equal(case_find(&c, "refused")->index, at);
+		assert_int_equal(case_find(&c, "parent")->index, m.count - 2);
 	}
 }
 
@@ -226,7 +320,7 @@ grants(void **state)
 			for (k = 0; k < 5; k++)	/* it does not say how many */
 				use_of(other);
 			crowd(far * 400);
-			maker_add(&m, "s", "decision", "r", "{}");
+			maker_add(&m, "s", "refusal", "r", "{}");
 			finds_one("twice", use_of(grant));
 		}
 	}
@@ -284,7 +378,7 @@ far_parent(void **state)
 	restart();
 	run = maker_add(&m, "s", "run", "r", "{}");
 	for (i = 0; i < 90000; i++)
-		maker_add(&m, "s", "decision", "r", "{}");
+		maker_add(&m, "s", "grant", "r", "{}");
 	maker_add(&m, "s", "use", "r", parent(run));
 	assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
 }
@@ -360,8 +454,8 @@ tables_of_heads(void **state)
 	for (i = 0; i < CASES; i++) {
 		restart();
 		maker_add(&m, "t", "open", NULL, "{}");
-		maker_add(&m, "t", "use", NULL, "{}");
-		maker_add(&m, "s", "use", NULL, "{}");
+		maker_add(&m, "t", "secret", NULL, "{}");
+		maker_add(&m, "s", "secret", NULL, "{}");
 		heads(i);
 		at = maker_add(&m, "s", "heads", NULL, body);
 		maker_add(&m, "t", "close", NULL, "{}");
@@ -402,10 +496,10 @@ behind_a_nul(void **state)
 	size_t i;
 
 	restart();
-	maker_add(&m, "s", "use", NULL, "{}");
+	maker_add(&m, "s", "secret", NULL, "{}");
 	maker_seal(&m);
 	for (i = 0; i < 4; i++)
-		maker_add(&m, "s", "use", NULL, "{}");
+		maker_add(&m, "s", "secret", NULL, "{}");
 	assert_int_equal(case_verify_maker(&c, &m, dir), VERIFY_NOT_ESTABLISHED);
 	assert_int_equal(case_find(&c, "unsealed")->count, 4);
 	for (i = 0; i < 3; i++)
@@ -430,6 +524,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_parents),
 		cmocka_unit_test(outcomes),
+		cmocka_unit_test(admissions),
+		cmocka_unit_test(nobody_s),
+		cmocka_unit_test(outcomes_of_nothing),
 		cmocka_unit_test(other_runs),
 		cmocka_unit_test(grants),
 		cmocka_unit_test(grants_within),

@@ -81,7 +81,7 @@ open_and_closed(void **state)
 	scratch_init(&s, NULL);
 	assert_non_null(ledger = scratch_open(&s));
 	for (i = 0; i < 100; i++)
-		append(ledger_port(ledger, 0), "decision", NULL, i == 50);
+		append(ledger_port(ledger, 0), "coverage", NULL, i == 50);
 	assert_int_equal(verify(&s, s.dir), VERIFY_NOT_ESTABLISHED);
 	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
 	assert_true(result.sealed >= 51);
@@ -92,7 +92,7 @@ open_and_closed(void **state)
 	assert_int_equal(result.size, 102);
 	/* a second session goes on */
 	assert_non_null(ledger = scratch_open(&s));
-	append(ledger_port(ledger, 0), "decision", NULL, false);
+	append(ledger_port(ledger, 0), "coverage", NULL, false);
 	assert_int_equal(ledger_close(ledger), 0);
 	assert_int_equal(verify(&s, s.dir), VERIFY_COMPLETE);
 	assert_int_equal(result.size, 105);
@@ -113,8 +113,8 @@ after_a_crash(void **state)
 		s.options.place = LEDGER_IN_THREAD;
 		if ((ledger = scratch_open(&s)) == NULL)
 			_exit(1);
-		append(ledger_port(ledger, 0), "decision", NULL, true);
-		append(ledger_port(ledger, 0), "decision", NULL, false);
+		append(ledger_port(ledger, 0), "coverage", NULL, true);
+		append(ledger_port(ledger, 0), "coverage", NULL, false);
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(pid, &status, 0);
@@ -152,7 +152,7 @@ writer(void *arg)
 	int i;
 
 	for (i = 0; i < 5000 && !stop; i++) {
-		append(arg, "decision", "run_other", false);
+		append(arg, "coverage", "run_other", false);
 		usleep(300);
 	}
 	return NULL;
@@ -182,7 +182,7 @@ while_it_grows(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, writer, ledger_port(ledger, 1)), 0);
 	append(ledger_port(ledger, 0), "run", "run_x", false);
 	for (i = 0; i < 20; i++) {
-		append(ledger_port(ledger, 0), "use", "run_x", i % 5 == 0);
+		append(ledger_port(ledger, 0), "secret", "run_x", i % 5 == 0);
 		if (verify(&s, s.dir) != VERIFY_NOT_ESTABLISHED)
 			say();
 		assert_int_equal(result.verdict, VERIFY_NOT_ESTABLISHED);

@@ -46,7 +46,7 @@ add_of(const char *type, uint64_t parent, const char *more)
 	char body[1024], hex[65];
 
 	sodium_bin2hex(hex, sizeof(hex), m.line[parent].leaf, 32);
-	snprintf(body, sizeof(body), "{\"parent\":\"%s\"%s}", hex, more);
+	snprintf(body, sizeof(body), "{\"decision\":\"allow\",\"parent\":\"%s\"%s}", hex, more);
 	return add(type, "r", body);
 }
 
@@ -166,11 +166,11 @@ behind(void **state)
 
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		run = open_run();
-		add("use", "another", "{}");
+		add("secret", "another", "{}");
 		end(run, "");
-		add("use", "another", "{}");
+		add("secret", "another", "{}");
 		maker_seal(&m);
-		add("use", "another", "{}");
+		add("secret", "another", "{}");
 		add_of(types[i], run, "");
 		add("close", NULL, "{}");
 		maker_seal(&m);

@@ -82,7 +82,7 @@ fill(struct maker *m)
 	maker_add(m, "broker", "open", NULL, "{}");
 	for (i = 1; i < CHECKPOINTS; i++) {
 		maker_seal(m);
-		maker_add(m, "broker", i + 1 < CHECKPOINTS ? "use" : "close", NULL, "{}");
+		maker_add(m, "broker", i + 1 < CHECKPOINTS ? "secret" : "close", NULL, "{}");
 	}
 	maker_seal(m);
 }

@@ -75,7 +75,7 @@ setup(void **state)
 		if (i % SEGMENT == 0)
 			add_heads();
 		else
-			maker_add(&m, i % 5 == 0 ? "b" : "a", "decision", NULL, "{\"x\":1}");
+			maker_add(&m, i % 5 == 0 ? "b" : "a", "coverage", NULL, "{\"x\":1}");
 		if (i + 1 == HEAD)
 			maker_seal(&m);
 		if (i + 1 == HEAD)

@@ -56,8 +56,8 @@ set_up(void **state)
 	maker_init(&ours);
 	maker_init(&forked);
 	for (int i = 0; i < 40; i++) {
-		maker_add(&ours, "broker", i == 0 ? "open" : "use", NULL, "{}");
-		maker_add(&forked, "broker", i == 0 ? "open" : "use", NULL,
+		maker_add(&ours, "broker", i == 0 ? "open" : "secret", NULL, "{}");
+		maker_add(&forked, "broker", i == 0 ? "open" : "secret", NULL,
 		    i == 10 ? "{\"x\":1}" : "{}");
 	}
 	assert_int_equal(witness_create(dir, NAME, &key, &problem), 0);
