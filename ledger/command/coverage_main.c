@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "ledger/bundle/archive.h"
 #include "ledger/command/main_impl.h"
+#include "ledger/command/options.h"
 #include "ledger/evidence/evidence.h"
 #include "ledger/evidence/manifest.h"
 #include "ledger/output/shown.h"
@@ -72,28 +74,39 @@ struct args {
 	bool json;
 };
 
-static int
-judge_option(struct args *a, int c)
+_Static_assert(COVERAGE_SOURCES_MAX == 64 && COVERAGE_WINDOW_MAX_MS == 600000,
+    "the messages say so");
+
+static const char *
+take_truth(void *context, const char *value)
 {
+	struct args *a = context;
+
+	if (a->truths == COVERAGE_SOURCES_MAX)
+		return "--truth at most 64 times";
+	a->truth[a->truths++] = value;
+	return NULL;
+}
+
+static const char *
+take_window(void *context, const char *value)
+{
+	struct args *a = context;
 	char *end;
 
-	switch (c) {
-	case 't':
-		if (a->truths == COVERAGE_SOURCES_MAX)
-			return -1;
-		a->truth[a->truths++] = optarg;
-		return 0;
-	case 'w':
-		a->window_ms = strtol(optarg, &end, 10);
-		return *optarg == '\0' || *end != '\0' || a->window_ms < 0 ||
-		    a->window_ms > COVERAGE_WINDOW_MAX_MS ? -1 : 0;
-	case 'j':
-		a->json = true;
-		return 0;
-	default:
-		return -1;
-	}
+	a->window_ms = strtol(value, &end, 10);
+	return *value == '\0' || *end != '\0' || a->window_ms < 0 ||
+	    a->window_ms > COVERAGE_WINDOW_MAX_MS ? "--window takes 0 to 600000" : NULL;
 }
+
+/* What show takes stands behind what only reconcile takes. */
+static const struct option_row reconcile_options[] = {
+	{ "truth", 0, OPTION_TAKE, 0, take_truth },
+	{ "window", 0, OPTION_TAKE, 0, take_window },
+	{ "json", 'j', OPTION_ON, offsetof(struct args, json), NULL },
+	{ "help", 'h', OPTION_HELP, 0, NULL },
+	{ NULL, 0, OPTION_HELP, 0, NULL }
+}, *const show_options = &reconcile_options[2];
 
 static int
 help(const struct coverage_defaults *d, const char *command)
@@ -111,33 +124,21 @@ help(const struct coverage_defaults *d, const char *command)
 static int
 parse(int argc, char **argv, const struct coverage_defaults *d, struct args *a)
 {
-	static const struct option all[] = {
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' },
-		{ "truth", required_argument, NULL, 't' },
-		{ "window", required_argument, NULL, 'w' }, { NULL, 0, NULL, 0 }
-	}, of_show[] = {
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	const bool show = strcmp(a->command, "show") == 0;
-	int c;
+	const char *why;
+	const enum options_status got = options_read(show ? show_options : reconcile_options,
+	    argc, argv, a, &why);
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "jh", show ? of_show : all, NULL)) != -1) {
-		if (c == 'h')
-			return help(d, a->command);
-		if (judge_option(a, c) != 0) {
-			if (c != '?')
-				coverage_complain(d, a->command, c == 'w' ? "--window takes 0 to 600000" :
-				    "--truth at most 64 times");
-			return coverage_usage(d, a->command);
-		}
-	}
-	if (argc - optind > 1 || (!show && a->truths == 0)) {
-		coverage_complain(d, a->command, argc - optind > 1 ? "one run, bundle or ledger at a time" :
-		    "what was seen? (--truth)");
+	if (got == OPTIONS_HELP)
+		return help(d, a->command);
+	if (got == OPTIONS_READ && argc - optind > 1)
+		why = "one run, bundle or ledger at a time";
+	else if (got == OPTIONS_READ && !show && a->truths == 0)
+		why = "what was seen? (--truth)";
+	if (why != NULL)
+		coverage_complain(d, a->command, why);
+	if (why != NULL || got == OPTIONS_UNKNOWN)
 		return coverage_usage(d, a->command);
-	}
 	a->path = optind < argc ? argv[optind] : NULL;
 	return -1;
 }

@@ -1,11 +1,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ledger/command/main_impl.h"
+#include "ledger/command/options.h"
 #include "ledger/coverage/import.h"
 #include "ledger/record/record.h"
 
@@ -43,42 +45,78 @@ struct import_args {
 	const char *log, *output, *sign;
 };
 
-static int
-set_field(struct import_options *o, const char *text)
+static const char *const formats[IMPORT_FORMATS] = { "combined", "json", "egress", "conntrack" };
+
+/* ---- options whose value is looked at ---- */
+
+static const char *
+take_format(void *args, const char *value)
+{
+	for (unsigned i = 0; i < IMPORT_FORMATS; i++)
+		if (strcmp(value, formats[i]) == 0) {
+			((struct import_args *)args)->options.format = i;
+			return NULL;
+		}
+	return "--format takes combined, json, egress or conntrack";
+}
+
+static const char *
+take_field(void *args, const char *value)
 {
 	for (unsigned i = 0; i < IMPORT_FIELDS; i++) {
 		const char *name = import_field_name(i);
 		const size_t len = strlen(name);
 
-		if (strncmp(text, name, len) == 0 && text[len] == '=') {
-			o->field[i] = text + len + 1;
-			return 0;
+		if (strncmp(value, name, len) == 0 && value[len] == '=') {
+			((struct import_args *)args)->options.field[i] = value + len + 1;
+			return NULL;
 		}
 	}
-	return -1;
+	return "--field takes time, verb, target, host, outcome, client or id, =NAME";
 }
 
-static const char *const formats[IMPORT_FORMATS] = { "combined", "json", "egress", "conntrack" };
-
-static int
-set_format(struct import_options *o, const char *text)
+static const char *
+take_client(void *args, const char *value)
 {
-	for (unsigned i = 0; i < IMPORT_FORMATS; i++)
-		if (strcmp(text, formats[i]) == 0) {
-			o->format = i;
-			return 0;
-		}
-	return -1;
+	struct import_options *o = &((struct import_args *)args)->options;
+
+	if (o->clients == IMPORT_LIST_MAX)
+		return "--client at most 64 times";
+	o->client[o->clients++] = value;
+	return NULL;
 }
 
-static int
-add_text(const char *list[IMPORT_LIST_MAX], size_t *n, const char *text)
+static const char *
+take_resolve(void *args, const char *value)
 {
-	if (*n == IMPORT_LIST_MAX)
-		return -1;
-	list[(*n)++] = text;
-	return 0;
+	struct import_options *o = &((struct import_args *)args)->options;
+
+	if (o->resolves == IMPORT_LIST_MAX)
+		return "--resolve at most 64 times";
+	o->resolve[o->resolves++] = value;
+	return NULL;
 }
+
+#define AT(member) offsetof(struct import_args, member)
+
+static const struct option_row options[] = {
+	{ "format", 0, OPTION_TAKE, 0, take_format },
+	{ "source", 0, OPTION_TEXT, AT(options.source), NULL },
+	{ "instance", 0, OPTION_TEXT, AT(options.instance), NULL },
+	{ "base", 0, OPTION_TEXT, AT(options.base), NULL },
+	{ "field", 0, OPTION_TAKE, 0, take_field },
+	{ "client", 0, OPTION_TAKE, 0, take_client },
+	{ "resolve", 0, OPTION_TAKE, 0, take_resolve },
+	{ "exhaustive", 0, OPTION_ON, AT(options.exhaustive), NULL },
+	{ "from", 0, OPTION_TEXT, AT(options.from), NULL },
+	{ "to", 0, OPTION_TEXT, AT(options.to), NULL },
+	{ "sign", 0, OPTION_TEXT, AT(sign), NULL },
+	{ "output", 'o', OPTION_TEXT, AT(output), NULL },
+	{ "help", 'h', OPTION_HELP, 0, NULL },
+	{ NULL, 0, OPTION_HELP, 0, NULL }
+};
+
+/* ---- the whole command line ---- */
 
 static bool
 time_ok(const char *text)
@@ -109,88 +147,22 @@ check_import(struct import_args *a)
 	return NULL;
 }
 
-/* NULL, or what is wrong; "": usage was said already. */
-static const char *
-import_option(struct import_args *a, int c)
-{
-	struct import_options *o = &a->options;
-
-	switch (c) {
-	case 'f':
-		return set_format(o, optarg) == 0 ? NULL :
-		    "--format takes combined, json, egress or conntrack";
-	case 's':
-		o->source = optarg;
-		return NULL;
-	case 'i':
-		o->instance = optarg;
-		return NULL;
-	case 'b':
-		o->base = optarg;
-		return NULL;
-	case 'F':
-		return set_field(o, optarg) == 0 ? NULL :
-		    "--field takes time, verb, target, host, outcome, client or id, =NAME";
-	case 'c':
-		return add_text(o->client, &o->clients, optarg) == 0 ? NULL :
-		    "--client at most 64 times";
-	case 'r':
-		return add_text(o->resolve, &o->resolves, optarg) == 0 ? NULL :
-		    "--resolve at most 64 times";
-	case 'e':
-		o->exhaustive = true;
-		return NULL;
-	case 'B':
-		o->from = optarg;
-		return NULL;
-	case 'E':
-		o->to = optarg;
-		return NULL;
-	case 'o':
-		a->output = optarg;
-		return NULL;
-	case 'k':
-		a->sign = optarg;
-		return NULL;
-	default:
-		return "";
-	}
-}
-
-static const struct option import_options[] = {
-	{ "format", required_argument, NULL, 'f' }, { "source", required_argument, NULL, 's' },
-	{ "instance", required_argument, NULL, 'i' }, { "base", required_argument, NULL, 'b' },
-	{ "field", required_argument, NULL, 'F' }, { "client", required_argument, NULL, 'c' },
-	{ "resolve", required_argument, NULL, 'r' }, { "exhaustive", no_argument, NULL, 'e' },
-	{ "from", required_argument, NULL, 'B' }, { "to", required_argument, NULL, 'E' },
-	{ "sign", required_argument, NULL, 'k' }, { "output", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
-};
-
 /* -1: go on; else the status to leave with. */
 static int
 parse_import(int argc, char **argv, const struct coverage_defaults *d,
     struct import_args *a)
 {
-	const char *why = NULL;
-	int c;
+	const char *why;
+	const enum options_status got = options_read(options, argc, argv, a, &why);
 
-	optind = 1;
-	while (why == NULL && (c = getopt_long(argc, argv, "o:h", import_options, NULL)) != -1) {
-		if (c == 'h')
-			return coverage_help(d, "import", "[OPTION]... [LOG]", import_help);
-		why = import_option(a, c);
-	}
-	if (why == NULL && argc - optind > 1)
-		why = "one log at a time";
-	if (why == NULL)
-		why = check_import(a);
-	if (why != NULL) {
-		if (why[0] != '\0')
-			coverage_complain(d, "import", why);
+	if (got == OPTIONS_HELP)
+		return coverage_help(d, "import", "[OPTION]... [LOG]", import_help);
+	if (got == OPTIONS_READ)
+		why = argc - optind > 1 ? "one log at a time" : check_import(a);
+	if (why != NULL)
+		coverage_complain(d, "import", why);
+	if (why != NULL || got == OPTIONS_UNKNOWN)
 		return coverage_usage(d, "import");
-	}
 	a->log = optind < argc && strcmp(argv[optind], "-") != 0 ? argv[optind] : NULL;
 	return -1;
 }
@@ -221,31 +193,43 @@ finish(const struct coverage_defaults *d, const struct import_args *a, const cha
 	return status == 0 ? say_import(d, result) : status;
 }
 
+/* Into memory: nothing is written of a log that cannot be read.  0, or the status to
+ * leave with, behind a message; *text is to be freed. */
+static int
+make_truth(const struct coverage_defaults *d, const struct import_args *a, FILE *in,
+    char **text, size_t *len, struct import_result *result)
+{
+	FILE *out = open_memstream(text, len);
+	char err[256] = "";
+	int status;
+
+	if (out == NULL)
+		return coverage_complain(d, "import", "out of memory");
+	status = import_run(in, &a->options, out, result, err, sizeof(err)) == 0 ? 0 :
+	    coverage_complain(d, "import", err);
+	fclose(out);
+	return status;
+}
+
 int
 coverage_import(int argc, char **argv, const struct coverage_defaults *d)
 {
 	struct import_args a = { .options = { .format = IMPORT_COMBINED } };
-	struct import_result result;
-	char err[256] = "", *text = NULL;
+	struct import_result result = { .taken = 0 };
+	char *text = NULL;
 	size_t len = 0;
-	FILE *in = stdin, *out = NULL;
+	FILE *in = NULL;
 	int status = parse_import(argc, argv, d, &a);
 
 	if (status >= 0)
 		return status;
-	status = EXIT_USAGE_OR_IO;
-	if (a.log != NULL && (in = fopen(a.log, "re")) == NULL)
+	if (a.log != NULL && (in = fopen(a.log, "re")) == NULL) {
 		fprintf(stderr, "%s coverage import: %s: %s\n", d->program, a.log, strerror(errno));
-	else if ((out = open_memstream(&text, &len)) == NULL)
-		coverage_complain(d, "import", "out of memory");
-	else if (import_run(in, &a.options, out, &result, err, sizeof(err)) != 0)
-		coverage_complain(d, "import", err);
-	else
-		status = 0;
-	if (in != NULL && in != stdin)
+		return EXIT_USAGE_OR_IO;
+	}
+	status = make_truth(d, &a, in != NULL ? in : stdin, &text, &len, &result);
+	if (in != NULL)
 		fclose(in);
-	if (out != NULL)
-		fclose(out);
 	if (status == 0)
 		status = finish(d, &a, text, len, &result);
 	free(text);

@@ -1,5 +1,6 @@
 #include "ledger/command/proof_main.h"
 #include "ledger/anchor/trust.h"
+#include "ledger/command/options.h"
 #include "ledger/record/record.h"
 #include "ledger/tree/epochs.h"
 #include "ledger/tree/proof.h"
@@ -47,27 +48,36 @@ complain(const struct args *args, const char *what, const char *why)
 	return USAGE_OR_IO;
 }
 
+static char *
+read_all(const struct args *args, const char *path, FILE *in, size_t max, size_t *len)
+{
+	char *text = malloc(max + 2);
+
+	*len = 0;
+	if (text == NULL || (*len = fread(text, 1, max + 1, in)) > max || ferror(in)) {
+		complain(args, path, *len > max ? "too long" : strerror(errno));
+		free(text);
+		return NULL;
+	}
+	text[*len] = '\0';
+	return text;
+}
+
 /* The whole of a file that has at most max bytes, to be freed; NULL and said. */
 static char *
 slurp(const struct args *args, const char *path, size_t max, size_t *len)
 {
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-	char *text = malloc(max + 2);
+	FILE *in;
+	char *text;
 
-	*len = 0;
-	if (in == NULL || text == NULL) {
+	if (strcmp(path, "-") == 0)
+		return read_all(args, path, stdin, max, len);
+	if ((in = fopen(path, "re")) == NULL) {
 		complain(args, path, strerror(errno));
-		free(text);
-		text = NULL;
-	} else if ((*len = fread(text, 1, max + 1, in)) > max || ferror(in)) {
-		complain(args, path, *len > max ? "too long" : strerror(errno));
-		free(text);
-		text = NULL;
-	} else {
-		text[*len] = '\0';
+		return NULL;
 	}
-	if (in != NULL && in != stdin)
-		fclose(in);
+	text = read_all(args, path, in, max, len);
+	fclose(in);
 	return text;
 }
 
@@ -280,55 +290,53 @@ check(const struct args *args, const struct trust *trust,
 	return NOT_ESTABLISHED;
 }
 
+#define AT(member) offsetof(struct args, member)
+
+static const struct option_row options[] = {
+	{ "key", 'k', OPTION_TEXT, AT(key), NULL },
+	{ "trust", 0, OPTION_TEXT, AT(trust), NULL },
+	{ "epochs", 0, OPTION_TEXT, AT(epochs), NULL },
+	{ "leaf", 0, OPTION_TEXT, AT(leaf), NULL },
+	{ "help", 'h', OPTION_HELP, 0, NULL },
+	{ NULL, 0, OPTION_HELP, 0, NULL }
+};
+
+/* Why these arguments cannot stand together; NULL: they can. */
+static const char *
+contradiction(const struct args *args)
+{
+	if (args->record != NULL && args->leaf != NULL)
+		return "RECORD or --leaf, not both";
+	if (args->key != NULL && args->trust != NULL)
+		return "--key or --trust, not both";
+	if (args->key == NULL && args->trust == NULL)
+		return "--key is needed: a proof shows nothing without the log's key from "
+		    "elsewhere";
+	return NULL;
+}
+
 /* -1: go on. */
 static int
 parse(int argc, char **argv, struct args *args)
 {
-	static const struct option options[] = {
-		{ "key", required_argument, NULL, 'k' },
-		{ "trust", required_argument, NULL, 't' },
-		{ "epochs", required_argument, NULL, 'e' },
-		{ "leaf", required_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
-	int c;
+	const char *why;
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "k:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'k':
-			args->key = optarg;
-			break;
-		case 't':
-			args->trust = optarg;
-			break;
-		case 'e':
-			args->epochs = optarg;
-			break;
-		case 'l':
-			args->leaf = optarg;
-			break;
-		case 'h':
-			printf(help, args->program);
-			return SHOWN;
-		default:
-			fprintf(stderr, "Try '%s proof --help'.\n", args->program);
-			return USAGE_OR_IO;
-		}
+	switch (options_read(options, argc, argv, args, &why)) {
+	case OPTIONS_READ:
+		break;
+	case OPTIONS_HELP:
+		printf(help, args->program);
+		return SHOWN;
+	default:
+		fprintf(stderr, "Try '%s proof --help'.\n", args->program);
+		return USAGE_OR_IO;
 	}
 	if (argc - optind < 1 || argc - optind > 2)
 		return complain(args, "usage", "one proof, and the record's file");
 	args->proof = argv[optind];
 	args->record = argc - optind == 2 ? argv[optind + 1] : NULL;
-	if (args->record != NULL && args->leaf != NULL)
-		return complain(args, "usage", "RECORD or --leaf, not both");
-	if (args->key != NULL && args->trust != NULL)
-		return complain(args, "usage", "--key or --trust, not both");
-	if (args->key == NULL && args->trust == NULL)
-		return complain(args, "usage", "--key is needed: a proof shows "
-		    "nothing without the log's key from elsewhere");
-	return -1;
+	why = contradiction(args);
+	return why != NULL ? complain(args, "usage", why) : -1;
 }
 
 int

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include <sodium.h>
 
+#include "ledger/command/options.h"
 #include "ledger/command/scan_main.h"
 #include "ledger/output/progress.h"
 #include "ledger/output/terminal.h"
@@ -80,45 +82,46 @@ usage(const struct scan_defaults *defaults, const char *why)
 	return USAGE_OR_IO;
 }
 
-static int
-option(int c, const struct scan_defaults *defaults, struct args *args)
+static const char *
+take_color(void *context, const char *value)
 {
-	switch (c) {
-	case 't':
-		args->tags = optarg;
-		break;
-	case 'c':
-		args->commitment = optarg;
-		break;
-	case 'v':
-		args->vault = false;
-		break;
-	case 'b':
-		args->baseline = optarg;
-		break;
-	case 'w':
-		args->write_baseline = optarg;
-		break;
-	case 'a':
-		args->advisory = true;
-		break;
-	case 'j':
-		args->json = true;
-		break;
-	case 's':
-		args->sarif = true;
-		break;
-	case 'q':
-		args->quiet = true;
-		break;
-	case 'C':
-		if (terminal_colour_option(optarg, &args->colour) != 0)
-			return usage(defaults, "--color takes always, never or auto");
-		break;
-	default:
-		return usage(defaults, NULL);
-	}
-	return -1;
+	struct args *args = context;
+
+	return terminal_colour_option(value, &args->colour) == 0 ? NULL :
+	    "--color takes always, never or auto";
+}
+
+#define AT(member) offsetof(struct args, member)
+
+static const struct option_row options[] = {
+	{ "tags", 't', OPTION_TEXT, AT(tags), NULL },
+	{ "tags-commitment", 0, OPTION_TEXT, AT(commitment), NULL },
+	{ "baseline", 'b', OPTION_TEXT, AT(baseline), NULL },
+	{ "write-baseline", 0, OPTION_TEXT, AT(write_baseline), NULL },
+	{ "advisory", 'a', OPTION_ON, AT(advisory), NULL },
+	{ "json", 'j', OPTION_ON, AT(json), NULL },
+	{ "sarif", 0, OPTION_ON, AT(sarif), NULL },
+	{ "quiet", 'q', OPTION_ON, AT(quiet), NULL },
+	{ "color", 0, OPTION_TAKE, 0, take_color },
+	{ "help", 'h', OPTION_HELP, 0, NULL },
+	{ "version", 'V', OPTION_VERSION, 0, NULL },
+	{ "no-vault", 0, OPTION_OFF, AT(vault), NULL },
+	{ NULL, 0, OPTION_HELP, 0, NULL }
+};
+
+/* Why these arguments cannot stand together; NULL: they can. */
+static const char *
+contradiction(const struct args *args)
+{
+	if (args->n_paths == 0)
+		return "what is to be scanned?";
+	if (args->json && args->sarif)
+		return "--json or --sarif, not both";
+	if (args->baseline != NULL && args->write_baseline != NULL)
+		return "--baseline or --write-baseline, not both";
+	if (args->commitment != NULL && args->tags == NULL)
+		return "--tags-commitment is of a file named by --tags";
+	return NULL;
 }
 
 /* -1: go on; else the status to leave with. */
@@ -126,50 +129,28 @@ static int
 parse(int argc, char **argv, const struct scan_defaults *defaults,
     struct args *args)
 {
-	static const struct option options[] = {
-		{ "tags", required_argument, NULL, 't' },
-		{ "tags-commitment", required_argument, NULL, 'c' },
-		{ "baseline", required_argument, NULL, 'b' },
-		{ "write-baseline", required_argument, NULL, 'w' },
-		{ "advisory", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "sarif", no_argument, NULL, 's' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "color", required_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "no-vault", no_argument, NULL, 'v' },
-		{ NULL, 0, NULL, 0 }
-	};
-	int c, status;
+	const char *why;
 
 	*args = (struct args){ .colour = terminal_colours(STDOUT_FILENO), .vault = true };
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "t:b:ajqhV", options, NULL)) != -1) {
-		if (c == 'h') {
-			printf(help, defaults->program, defaults->secrets != NULL ?
-			    " and the vault's own secrets" : "", defaults->secrets != NULL ?
-			    "      --no-vault        do not look for the vault's secrets\n" : "");
-			return 0;
-		}
-		if (c == 'V') {
-			printf("%s %s\n", defaults->program, COUNTERSIGN_VERSION);
-			return 0;
-		}
-		if ((status = option(c, defaults, args)) >= 0)
-			return status;
+	switch (options_read(options, argc, argv, args, &why)) {
+	case OPTIONS_READ:
+		break;
+	case OPTIONS_WRONG:
+	case OPTIONS_UNKNOWN:
+		return usage(defaults, why);
+	case OPTIONS_HELP:
+		printf(help, defaults->program, defaults->secrets != NULL ?
+		    " and the vault's own secrets" : "", defaults->secrets != NULL ?
+		    "      --no-vault        do not look for the vault's secrets\n" : "");
+		return 0;
+	case OPTIONS_VERSION:
+		printf("%s %s\n", defaults->program, COUNTERSIGN_VERSION);
+		return 0;
 	}
 	args->paths = argv + optind;
 	args->n_paths = argc - optind;
-	if (args->n_paths == 0)
-		return usage(defaults, "what is to be scanned?");
-	if (args->json && args->sarif)
-		return usage(defaults, "--json or --sarif, not both");
-	if (args->baseline != NULL && args->write_baseline != NULL)
-		return usage(defaults, "--baseline or --write-baseline, not both");
-	if (args->commitment != NULL && args->tags == NULL)
-		return usage(defaults, "--tags-commitment is of a file named by --tags");
-	return -1;
+	why = contradiction(args);
+	return why != NULL ? usage(defaults, why) : -1;
 }
 
 /* ---- what it is told to use ---- */

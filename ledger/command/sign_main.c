@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sodium.h>
 
 #include "ledger/command/main_impl.h"
+#include "ledger/command/options.h"
 #include "ledger/coverage/given.h"
 #include "ledger/coverage/signed.h"
 #include "ledger/coverage/truth.h"
@@ -162,28 +164,31 @@ print_vkey(const char *path, struct problem *problem)
 	return status;
 }
 
+struct key_args {
+	const char *name;
+};
+
+static const struct option_row key_options[] = {
+	{ "name", 0, OPTION_TEXT, offsetof(struct key_args, name), NULL },
+	{ "help", 'h', OPTION_HELP, 0, NULL },
+	{ NULL, 0, OPTION_HELP, 0, NULL }
+};
+
 int
 coverage_key(int argc, char **argv, const struct coverage_defaults *d)
 {
-	static const struct option all[] = { { "name", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
 	struct problem problem = { .text = "" };
-	const char *name = NULL;
-	int c;
+	struct key_args args = { .name = NULL };
+	const char *why;
+	const enum options_status got = options_read(key_options, argc, argv, &args, &why);
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "h", all, NULL)) != -1) {
-		if (c == 'h')
-			return coverage_help(d, "key", "[--name=NAME] KEYFILE", key_help);
-		if (c != 'n')
-			return coverage_usage(d, "key");
-		name = optarg;
-	}
-	if (argc - optind != 1) {
+	if (got == OPTIONS_HELP)
+		return coverage_help(d, "key", "[--name=NAME] KEYFILE", key_help);
+	if (got == OPTIONS_READ && argc - optind != 1)
 		coverage_complain(d, "key", "which file?");
+	if (got != OPTIONS_READ || argc - optind != 1)
 		return coverage_usage(d, "key");
-	}
-	if ((name != NULL && make_key(name, argv[optind], &problem) != 0) ||
+	if ((args.name != NULL && make_key(args.name, argv[optind], &problem) != 0) ||
 	    print_vkey(argv[optind], &problem) != 0)
 		return coverage_complain(d, "key", problem.text);
 	return 0;
@@ -234,27 +239,32 @@ sign(const struct coverage_defaults *d, const char *keyfile, const char *path,
 	return status;
 }
 
+struct sign_args {
+	const char *keyfile, *output;
+};
+
+static const struct option_row sign_options[] = {
+	{ "key", 'k', OPTION_TEXT, offsetof(struct sign_args, keyfile), NULL },
+	{ "output", 'o', OPTION_TEXT, offsetof(struct sign_args, output), NULL },
+	{ "help", 'h', OPTION_HELP, 0, NULL },
+	{ NULL, 0, OPTION_HELP, 0, NULL }
+};
+
 int
 coverage_sign(int argc, char **argv, const struct coverage_defaults *d)
 {
-	static const struct option all[] = { { "key", required_argument, NULL, 'k' },
-		{ "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 } };
-	const char *keyfile = NULL, *output = NULL;
-	int c;
+	struct sign_args args = { .keyfile = NULL };
+	const char *why;
+	const enum options_status got = options_read(sign_options, argc, argv, &args, &why);
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "k:o:h", all, NULL)) != -1) {
-		if (c == 'h')
-			return coverage_help(d, "sign", "--key=KEYFILE [OPTION]... [TRUTH]", sign_help);
-		if (c != 'k' && c != 'o')
-			return coverage_usage(d, "sign");
-		*(c == 'k' ? &keyfile : &output) = optarg;
-	}
-	if (keyfile == NULL || argc - optind > 1) {
-		coverage_complain(d, "sign", keyfile == NULL ? "with which key? (--key)" :
+	if (got == OPTIONS_HELP)
+		return coverage_help(d, "sign", "--key=KEYFILE [OPTION]... [TRUTH]", sign_help);
+	if (got != OPTIONS_READ)
+		return coverage_usage(d, "sign");
+	if (args.keyfile == NULL || argc - optind > 1) {
+		coverage_complain(d, "sign", args.keyfile == NULL ? "with which key? (--key)" :
 		    "one truth at a time");
 		return coverage_usage(d, "sign");
 	}
-	return sign(d, keyfile, argv[optind], output);
+	return sign(d, args.keyfile, argv[optind], args.output);
 }

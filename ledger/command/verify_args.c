@@ -1,9 +1,11 @@
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ledger/command/options.h"
 #include "ledger/command/verify_args.h"
 #include "ledger/output/out_file.h"
 #include "ledger/output/terminal.h"
@@ -110,136 +112,137 @@ contradiction(const struct verify_args *args)
 	return NULL;
 }
 
+/* ---- options whose value is looked at ---- */
+
+/* All would have to be read to look for secrets. */
+static const char *
+take_since(void *context, const char *value)
+{
+	struct verify_args *args = context;
+
+	args->since = value;
+	args->scan = false;
+	return NULL;
+}
+
+_Static_assert(COVERAGE_SOURCES_MAX == 64 && COVERAGE_WINDOW_MAX_MS == 600000,
+    "the messages say so");
+
+static const char *
+take_truth(void *context, const char *value)
+{
+	struct verify_args *args = context;
+
+	if (args->truths == COVERAGE_SOURCES_MAX)
+		return "--truth at most 64 times";
+	args->truth[args->truths++] = value;
+	return NULL;
+}
+
+static const char *
+take_window(void *context, const char *value)
+{
+	struct verify_args *args = context;
+	char *end;
+
+	args->window_ms = strtol(value, &end, 10);
+	return *value == '\0' || *end != '\0' || args->window_ms < 0 ||
+	    args->window_ms > COVERAGE_WINDOW_MAX_MS ? "--truth-window takes 0 to 600000" : NULL;
+}
+
+static const char *
+take_threads(void *context, const char *value)
+{
+	struct verify_args *args = context;
+	char *end;
+
+	args->threads = (unsigned)strtoul(value, &end, 10);
+	return *end != '\0' || args->threads < 1 || args->threads > 16 ?
+	    "--threads takes 1 to 16" : NULL;
+}
+
+static const char *
+take_color(void *context, const char *value)
+{
+	struct verify_args *args = context;
+
+	return terminal_colour_option(value, &args->colour) == 0 ? NULL :
+	    "--color takes always, never or auto";
+}
+
+#define AT(member) offsetof(struct verify_args, member)
+
+static const struct option_row options[] = {
+	{ "key", 'k', OPTION_TEXT, AT(key), NULL },
+	{ "trust", 0, OPTION_TEXT, AT(trust), NULL },
+	{ "head", 0, OPTION_TEXT, AT(head), NULL },
+	{ "save-head", 0, OPTION_TEXT, AT(save_head), NULL },
+	{ "since", 0, OPTION_TAKE, 0, take_since },
+	{ "truth", 0, OPTION_TAKE, 0, take_truth },
+	{ "truth-window", 0, OPTION_TAKE, 0, take_window },
+	{ "no-scan", 0, OPTION_OFF, AT(scan), NULL },
+	{ "tags", 0, OPTION_TEXT, AT(tags), NULL },
+	{ "json", 'j', OPTION_ON, AT(json), NULL },
+	{ "threads", 0, OPTION_TAKE, 0, take_threads },
+	{ "color", 0, OPTION_TAKE, 0, take_color },
+	{ "html", 0, OPTION_TEXT, AT(html), NULL },
+	{ "sarif", 0, OPTION_TEXT, AT(sarif), NULL },
+	{ "no-progress", 0, OPTION_ON, AT(quiet), NULL },
+	{ "help", 'h', OPTION_HELP, 0, NULL },
+	{ "version", 'V', OPTION_VERSION, 0, NULL },
+	{ NULL, 0, OPTION_HELP, 0, NULL }
+};
+
+/* ---- the whole command line ---- */
+
+static int
+complain(const struct verify_defaults *defaults, const char *why, int status)
+{
+	fprintf(stderr, "%s: %s\n", defaults->program, why);
+	return status;
+}
+
+/* What all of it says together: -1, or the status to leave with, behind a message. */
+static int
+judge_args(const struct verify_args *args, int operands, const struct verify_defaults *defaults)
+{
+	const char *why = contradiction(args);
+
+	if (why == NULL && operands > 1)
+		why = "one bundle or ledger at a time";
+	if (why == NULL && args->path == NULL && defaults->no_path != NULL)
+		return complain(defaults, defaults->no_path, defaults->no_path_status);
+	if (why == NULL && args->path == NULL)
+		why = "which bundle or ledger?";
+	if (why == NULL && outputs_clash(args))
+		why = "what is written would replace what is read, or two outputs are one file";
+	if (why == NULL)
+		return -1;
+	complain(defaults, why, 0);
+	return usage(defaults);
+}
+
 int
 verify_args_parse(int argc, char **argv, const struct verify_defaults *defaults,
     struct verify_args *args)
 {
-	enum { TRUST = 255, HEAD, SAVE_HEAD, SINCE, TRUTH, WINDOW, NO_SCAN, TAGS, THREADS, COLOR,
-	    HTML, SARIF, NO_PROGRESS };
-	static const struct option options[] = {
-		{ "key", required_argument, NULL, 'k' },
-		{ "trust", required_argument, NULL, TRUST },
-		{ "head", required_argument, NULL, HEAD },
-		{ "save-head", required_argument, NULL, SAVE_HEAD },
-		{ "since", required_argument, NULL, SINCE },
-		{ "truth", required_argument, NULL, TRUTH },
-		{ "truth-window", required_argument, NULL, WINDOW },
-		{ "no-scan", no_argument, NULL, NO_SCAN },
-		{ "tags", required_argument, NULL, TAGS },
-		{ "json", no_argument, NULL, 'j' },
-		{ "threads", required_argument, NULL, THREADS },
-		{ "color", required_argument, NULL, COLOR },
-		{ "html", required_argument, NULL, HTML },
-		{ "sarif", required_argument, NULL, SARIF },
-		{ "no-progress", no_argument, NULL, NO_PROGRESS },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 }
-	};
 	const char *why;
-	char *end;
-	int c;
 
 	args->colour = terminal_colours(STDOUT_FILENO);
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "k:jhV", options, NULL)) != -1) {
-		switch (c) {
-		case 'k':
-			args->key = optarg;
-			break;
-		case TRUST:
-			args->trust = optarg;
-			break;
-		case HEAD:
-			args->head = optarg;
-			break;
-		case SAVE_HEAD:
-			args->save_head = optarg;
-			break;
-		case SINCE:
-			args->since = optarg;
-			args->scan = false;	/* it would read all */
-			break;
-		case TRUTH:
-			if (args->truths == COVERAGE_SOURCES_MAX) {
-				fprintf(stderr, "%s: --truth at most %d times\n",
-				    defaults->program, COVERAGE_SOURCES_MAX);
-				return EXIT_USAGE_OR_IO;
-			}
-			args->truth[args->truths++] = optarg;
-			break;
-		case WINDOW:
-			args->window_ms = strtol(optarg, &end, 10);
-			if (*optarg == '\0' || *end != '\0' || args->window_ms < 0 ||
-			    args->window_ms > COVERAGE_WINDOW_MAX_MS) {
-				fprintf(stderr, "%s: --truth-window takes 0 to %d\n",
-				    defaults->program, COVERAGE_WINDOW_MAX_MS);
-				return EXIT_USAGE_OR_IO;
-			}
-			break;
-		case TAGS:
-			args->tags = optarg;
-			break;
-		case NO_SCAN:
-			args->scan = false;
-			break;
-		case 'j':
-			args->json = true;
-			break;
-		case THREADS:
-			args->threads = (unsigned)strtoul(optarg, &end, 10);
-			if (*end != '\0' || args->threads < 1 || args->threads > 16) {
-				fprintf(stderr, "%s: --threads takes 1 to 16\n", defaults->program);
-				return EXIT_USAGE_OR_IO;
-			}
-			break;
-		case COLOR:
-			if (terminal_colour_option(optarg, &args->colour) != 0) {
-				fprintf(stderr, "%s: --color takes always, never or auto\n",
-				    defaults->program);
-				return EXIT_USAGE_OR_IO;
-			}
-			break;
-		case HTML:
-			args->html = optarg;
-			break;
-		case SARIF:
-			args->sarif = optarg;
-			break;
-		case NO_PROGRESS:
-			args->quiet = true;
-			break;
-		case 'h':
-			print_help(defaults);
-			return 0;
-		case 'V':
-			printf("%s %s\n", defaults->program, COUNTERSIGN_VERSION);
-			return 0;
-		default:
-			return usage(defaults);
-		}
-	}
-	if ((why = contradiction(args)) != NULL) {
-		fprintf(stderr, "%s: %s\n", defaults->program, why);
+	switch (options_read(options, argc, argv, args, &why)) {
+	case OPTIONS_READ:
+		break;
+	case OPTIONS_WRONG:
+		return complain(defaults, why, EXIT_USAGE_OR_IO);
+	case OPTIONS_UNKNOWN:
 		return usage(defaults);
-	}
-	if (argc - optind > 1) {
-		fprintf(stderr, "%s: one bundle or ledger at a time\n", defaults->program);
-		return usage(defaults);
+	case OPTIONS_HELP:
+		print_help(defaults);
+		return 0;
+	case OPTIONS_VERSION:
+		printf("%s %s\n", defaults->program, COUNTERSIGN_VERSION);
+		return 0;
 	}
 	args->path = optind < argc ? argv[optind] : defaults->path;
-	if (args->path == NULL && defaults->no_path != NULL) {
-		fprintf(stderr, "%s: %s\n", defaults->program, defaults->no_path);
-		return defaults->no_path_status;
-	}
-	if (args->path == NULL) {
-		fprintf(stderr, "%s: which bundle or ledger?\n", defaults->program);
-		return usage(defaults);
-	}
-	if (outputs_clash(args)) {
-		fprintf(stderr, "%s: what is written would replace what is read, or two "
-		    "outputs are one file\n", defaults->program);
-		return usage(defaults);
-	}
-	return -1;
+	return judge_args(args, argc - optind, defaults);
 }

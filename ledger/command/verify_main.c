@@ -342,6 +342,42 @@ trusted_key(const struct trust *trust, const char *dir)
 	return log != NULL ? &log->key : NULL;
 }
 
+/* Where the files are, into args->dir.  ARCHIVE_BAD: it cannot be unpacked;
+ * ARCHIVE_TROUBLE: it cannot be read; both with a message. */
+static enum archive_status
+open_evidence(struct verify_args *args, struct tempdir *unpacked, char *err, size_t err_len)
+{
+	const char *special = evidence_special(args->path);
+	enum archive_status status;
+
+	args->dir = args->path;
+	if (special != NULL) {
+		snprintf(err, err_len, "%.200s: %s; evidence is a directory or a regular "
+		    "file", args->path, special);
+		return ARCHIVE_TROUBLE;
+	}
+	if (!archive_is(args->path))
+		return ARCHIVE_GOOD;
+	status = archive_unpack(args->path, unpacked, err, err_len);
+	args->dir = unpacked->path;
+	return status;
+}
+
+/* The verdict, once what came of it is written; EXIT_USAGE_OR_IO with a message. */
+static int
+conclude(const struct verify_args *args, const struct report *report,
+    const struct verify_result *result, char *err, size_t err_len)
+{
+	if (write_reports(args, report, err, err_len) != 0)
+		return EXIT_USAGE_OR_IO;
+	if (args->save_head != NULL && result->integrity.verdict == VERIFY_COMPLETE &&
+	    result->verdict != VERIFY_GAP && save_head(args, result) != 0) {
+		snprintf(err, err_len, "%.200s: %s", args->save_head, strerror(errno));
+		return EXIT_USAGE_OR_IO;
+	}
+	return (int)report_verdict(report);
+}
+
 static int
 verify(struct verify_args *args, const struct verify_defaults *defaults,
     const struct note_key *key, const struct trust *trust,
@@ -351,22 +387,13 @@ verify(struct verify_args *args, const struct verify_defaults *defaults,
 	struct scan_result *scanned = calloc(1, sizeof(*scanned));
 	struct coverage *coverage = NULL;
 	struct report report = { .path = args->path, .verify = result };
-	enum archive_status archive = ARCHIVE_GOOD;
-	const char *special = evidence_special(args->path);
+	enum archive_status archive = ARCHIVE_TROUBLE;
 	char err[512] = "out of memory";
 	double began = now();
 	int status = EXIT_USAGE_OR_IO;
 
-	if (special != NULL)
-		snprintf(err, sizeof(err), "%.200s: %s; evidence is a directory or a regular "
-		    "file", args->path, special);
-	if (scanned == NULL || special != NULL)
-		goto out;
-	args->dir = args->path;
-	if (archive_is(args->path)) {
-		archive = archive_unpack(args->path, &unpacked, err, sizeof(err));
-		args->dir = unpacked.path;
-	}
+	if (scanned != NULL)
+		archive = open_evidence(args, &unpacked, err, sizeof(err));
 	if (archive == ARCHIVE_TROUBLE)
 		goto out;
 	if (trust != NULL && archive != ARCHIVE_BAD)
@@ -379,14 +406,7 @@ verify(struct verify_args *args, const struct verify_defaults *defaults,
 		goto out;
 	report.dir = args->dir;
 	report.seconds = now() - began;
-	if (write_reports(args, &report, err, sizeof(err)) != 0)
-		goto out;
-	status = (int)report_verdict(&report);
-	if (args->save_head != NULL && result->integrity.verdict == VERIFY_COMPLETE &&
-	    result->verdict != VERIFY_GAP && save_head(args, result) != 0) {
-		snprintf(err, sizeof(err), "%.200s: %s", args->save_head, strerror(errno));
-		status = EXIT_USAGE_OR_IO;
-	}
+	status = conclude(args, &report, result, err, sizeof(err));
 out:
 	if (status == EXIT_USAGE_OR_IO)
 		fprintf(stderr, "%s: %s\n", defaults->program, err);
