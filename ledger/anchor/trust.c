@@ -286,9 +286,13 @@ read_authorities(struct reader *reader, const json_t *list)
 
 /* --- the whole ---------------------------------------------------------- */
 
+struct wanted {
+	uint64_t quorum, stamps, observed;
+};
+
 static int
 read_member(struct reader *reader, const char *name, json_t *value,
-    uint64_t *quorum, uint64_t *stamps, uint64_t *observed)
+    struct wanted *wanted)
 {
 	struct trust *trust = reader->trust;
 	uint64_t version;
@@ -307,25 +311,32 @@ read_member(struct reader *reader, const char *name, json_t *value,
 		return read_authorities(reader, value);
 	if (strcmp(name, "quorum") == 0)
 		return read_number(reader, name, value, 0, TRUST_WITNESSES_MAX,
-		    quorum);
+		    &wanted->quorum);
 	if (strcmp(name, "stamps") == 0)
 		return read_number(reader, name, value, 0,
-		    TRUST_AUTHORITIES_MAX, stamps);
+		    TRUST_AUTHORITIES_MAX, &wanted->stamps);
 	if (strcmp(name, "observed") == 0)
 		return read_number(reader, name, value, 0, TRUST_OBSERVERS_MAX,
-		    observed);
+		    &wanted->observed);
 	if (strcmp(name, "max_age_s") == 0)
 		return read_number(reader, name, value, 1, AGE_MAX_S,
 		    &trust->max_age_s);
 	return unknown(reader, "", name);
 }
 
-/* A list without a number beside it is not taken for "none of them". */
+/* How many of those who are named are wanted.  A list without a number beside it is not
+ * taken for "none of them". */
 static int
-check_numbers(struct reader *reader, const json_t *root)
+check_numbers(struct reader *reader, const json_t *root, const struct wanted *wanted)
 {
 	const struct trust *trust = reader->trust;
 
+	if (wanted->quorum > trust->witnesses)
+		return refuse(reader, "quorum", "no more than there are "
+		    "witnesses");
+	if (wanted->stamps > trust->authorities)
+		return refuse(reader, "stamps", "no more than there are "
+		    "authorities");
 	if (trust->witnesses > 0 && json_object_get(root, "quorum") == NULL)
 		return refuse(reader, "quorum", "there: how many of the witnesses "
 		    "are wanted (0: none)");
@@ -354,37 +365,10 @@ check_authorities(struct reader *reader, uint64_t stamps)
 }
 
 static int
-read_policy(struct reader *reader, json_t *root)
+check_others(struct reader *reader)
 {
-	struct trust *trust = reader->trust;
-	uint64_t quorum = 0, stamps = 0, observed = 0;
-	const char *name;
-	json_t *value;
+	const struct trust *trust = reader->trust;
 
-	if (!json_is_object(root) || json_object_get(root, "v") == NULL)
-		return refuse(reader, "the policy", "an object with \"v\": 1");
-	json_object_foreach(root, name, value) {
-		if (read_member(reader, name, value, &quorum, &stamps,
-		    &observed) != 0)
-			return -1;
-	}
-	if (trust->logs == 0)
-		return refuse(reader, "logs", "there: without a key of the "
-		    "verifier's own nothing is established");
-	if (quorum > trust->witnesses)
-		return refuse(reader, "quorum", "no more than there are "
-		    "witnesses");
-	if (stamps > trust->authorities)
-		return refuse(reader, "stamps", "no more than there are "
-		    "authorities");
-	if (check_numbers(reader, root) != 0 || check_authorities(reader, stamps) != 0)
-		return -1;
-	if (trust->max_age_s > 0 && quorum + stamps == 0)
-		return refuse(reader, "max_age_s", "joined by a quorum or "
-		    "stamps, which have an age");
-	if (observed > trust->observers)
-		return refuse(reader, "observed", "no more than there are "
-		    "observers");
 	for (unsigned i = 0; i < trust->witnesses; i++)
 		if (is_a_logs(trust, &trust->witness[i]))
 			return refuse(reader, "witnesses", "others than the log: its "
@@ -393,9 +377,40 @@ read_policy(struct reader *reader, json_t *root)
 		if (is_a_logs(trust, &trust->observer[i]))
 			return refuse(reader, "observers", "others than the log: its "
 			    "own key observes nothing");
-	trust->quorum = (unsigned)quorum;
-	trust->stamps = (unsigned)stamps;
-	trust->observed = (unsigned)observed;
+	return 0;
+}
+
+static int
+read_policy(struct reader *reader, json_t *root)
+{
+	struct trust *trust = reader->trust;
+	struct wanted wanted = { .quorum = 0 };
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(root) || json_object_get(root, "v") == NULL)
+		return refuse(reader, "the policy", "an object with \"v\": 1");
+	json_object_foreach(root, name, value) {
+		if (read_member(reader, name, value, &wanted) != 0)
+			return -1;
+	}
+	if (trust->logs == 0)
+		return refuse(reader, "logs", "there: without a key of the "
+		    "verifier's own nothing is established");
+	if (check_numbers(reader, root, &wanted) != 0 ||
+	    check_authorities(reader, wanted.stamps) != 0)
+		return -1;
+	if (trust->max_age_s > 0 && wanted.quorum + wanted.stamps == 0)
+		return refuse(reader, "max_age_s", "joined by a quorum or "
+		    "stamps, which have an age");
+	if (wanted.observed > trust->observers)
+		return refuse(reader, "observed", "no more than there are "
+		    "observers");
+	if (check_others(reader) != 0)
+		return -1;
+	trust->quorum = (unsigned)wanted.quorum;
+	trust->stamps = (unsigned)wanted.stamps;
+	trust->observed = (unsigned)wanted.observed;
 	return 0;
 }
 
