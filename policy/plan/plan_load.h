@@ -1,6 +1,7 @@
 /*
- * What loading a plan shares: the loader's state, and statements
- * (plan_stmt.c) as functions (plan_load.c) are made of them.
+ * What loading a plan shares: the loader's state, members of the plan's JSON
+ * (plan_member.c), and statements (plan_stmt.c) as functions (plan_load.c) are
+ * made of them.
  */
 #ifndef POLICY_PLAN_PLAN_LOAD_H
 #define POLICY_PLAN_PLAN_LOAD_H
@@ -44,7 +45,13 @@ void plan_problem(struct loader *l, const char *format, ...)
 /* A macro, so that who analyzes a caller sees that the result is false. */
 #define refuse(l, ...) (plan_problem((l), __VA_ARGS__), false)
 
+/* v is a string that says just this; NULL is none. */
+bool plan_is_text(const struct value *v, const char *text);
 char *plan_text_copy(struct loader *l, const struct value *v);
+bool plan_int_of(struct loader *l, const struct value *object, const char *name,
+    int64_t min, int64_t max, int64_t *out);
+/* The string of the plan's table that v is the index of. */
+bool plan_string_at(struct loader *l, const struct value *v, const struct value **out);
 /* The array under name; absent and null are the empty one. */
 bool plan_array_of(struct loader *l, const struct value *object,
     const char *name, const struct value **items, uint32_t *n);
@@ -52,6 +59,10 @@ bool plan_array_of(struct loader *l, const struct value *object,
 bool plan_local_from(struct loader *l, const struct value *v, uint32_t *out);
 bool plan_local_of(struct loader *l, const struct value *object,
     const char *name, uint32_t *out);
+/* A local, a string of the table or a boolean. */
+bool plan_operand_from(struct loader *l, const struct value *v, struct operand *out);
+bool plan_operand_of(struct loader *l, const struct value *object,
+    const char *name, struct operand *out);
 /* Blocks into stmt->blocks. */
 bool plan_load_blocks(struct loader *l, const struct value *items, uint32_t n,
     struct plan_stmt *stmt);

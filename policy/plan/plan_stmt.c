@@ -1,5 +1,5 @@
-/* Statements of a plan, by a table of what each kind carries. */
-#include <stdarg.h>
+/* Statements of a plan, by tables of what each kind carries and how that is loaded. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,194 +43,7 @@ const char *const plan_kind_names[PLAN_KINDS] = {
 	[PLAN_WITH] = "WithStmt",
 };
 
-/* What a statement carries beside its kind. */
-enum field {
-	F_END, F_TARGET, F_ARRAY, F_OBJECT, F_SET, F_RESULT, F_LOCAL, F_SOURCE,
-	F_SOURCE_LOCAL, F_VALUE, F_VALUE_LOCAL, F_VALUE_INT, F_KEY, F_A, F_B,
-	F_A_LOCAL, F_B_LOCAL, F_INDEX, F_NUMBER_REF, F_CAPACITY, F_BLOCK,
-	F_BLOCKS, F_FUNC, F_ARGS, F_DYNAMIC_PATH, F_DYNAMIC_ARGS, F_PATH,
-	F_SCAN_KEY, F_SCAN_VALUE
-};
-
-static const uint8_t fields[PLAN_KINDS][6] = {
-	[PLAN_ARRAY_APPEND] = { F_ARRAY, F_VALUE },
-	[PLAN_ASSIGN_INT] = { F_TARGET, F_VALUE_INT },
-	[PLAN_ASSIGN_VAR_ONCE] = { F_TARGET, F_SOURCE },
-	[PLAN_ASSIGN_VAR] = { F_TARGET, F_SOURCE },
-	[PLAN_BLOCK] = { F_BLOCKS },
-	[PLAN_BREAK] = { F_INDEX },
-	[PLAN_CALL_DYNAMIC] = { F_DYNAMIC_PATH, F_DYNAMIC_ARGS, F_RESULT },
-	[PLAN_CALL] = { F_ARGS, F_FUNC, F_RESULT },
-	[PLAN_DOT] = { F_SOURCE, F_KEY, F_TARGET },
-	[PLAN_EQUAL] = { F_A, F_B },
-	[PLAN_IS_ARRAY] = { F_SOURCE },
-	[PLAN_IS_DEFINED] = { F_SOURCE_LOCAL },
-	[PLAN_IS_OBJECT] = { F_SOURCE },
-	[PLAN_IS_SET] = { F_SOURCE },
-	[PLAN_IS_UNDEFINED] = { F_SOURCE_LOCAL },
-	[PLAN_LEN] = { F_SOURCE, F_TARGET },
-	[PLAN_MAKE_ARRAY] = { F_CAPACITY, F_TARGET },
-	[PLAN_MAKE_NULL] = { F_TARGET },
-	[PLAN_MAKE_NUMBER_INT] = { F_VALUE_INT, F_TARGET },
-	[PLAN_MAKE_NUMBER_REF] = { F_NUMBER_REF, F_TARGET },
-	[PLAN_MAKE_OBJECT] = { F_TARGET },
-	[PLAN_MAKE_SET] = { F_TARGET },
-	[PLAN_NOP] = { F_END },
-	[PLAN_NOT_EQUAL] = { F_A, F_B },
-	[PLAN_NOT] = { F_BLOCK },
-	[PLAN_OBJECT_INSERT_ONCE] = { F_KEY, F_VALUE, F_OBJECT },
-	[PLAN_OBJECT_INSERT] = { F_KEY, F_VALUE, F_OBJECT },
-	[PLAN_OBJECT_MERGE] = { F_A_LOCAL, F_B_LOCAL, F_TARGET },
-	[PLAN_RESET_LOCAL] = { F_TARGET },
-	[PLAN_RESULT_SET_ADD] = { F_VALUE_LOCAL },
-	[PLAN_RETURN_LOCAL] = { F_SOURCE_LOCAL },
-	[PLAN_SCAN] = { F_SOURCE_LOCAL, F_SCAN_KEY, F_SCAN_VALUE, F_BLOCK },
-	[PLAN_SET_ADD] = { F_VALUE, F_SET },
-	[PLAN_WITH] = { F_LOCAL, F_PATH, F_VALUE, F_BLOCK },
-};
-
-void
-plan_problem(struct loader *l, const char *format, ...)
-{
-	char what[256];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
-	va_end(ap);
-	if (l->err_len > 0 && l->err[0] == '\0')
-		snprintf(l->err, l->err_len, "%s: %s", l->where, what);
-}
-
-char *
-plan_text_copy(struct loader *l, const struct value *v)
-{
-	char *s = arena_alloc(l->arena, v->str.n + 1);
-
-	memcpy(s, v->str.p, v->str.n);
-	s[v->str.n] = '\0';
-	return s;
-}
-
-/* The array under name; absent and null are the empty one. */
-bool
-plan_array_of(struct loader *l, const struct value *object, const char *name,
-    const struct value **items, uint32_t *n)
-{
-	const struct value *v = value_member(object, name);
-
-	*items = NULL;
-	*n = 0;
-	if (v == NULL || v->kind == VALUE_NULL)
-		return true;
-	if (v->kind != VALUE_ARRAY)
-		return refuse(l, "%s is not an array", name);
-	*items = v;
-	*n = v->col.n;
-	return true;
-}
-
-static bool
-int_of(struct loader *l, const struct value *object, const char *name,
-    int64_t min, int64_t max, int64_t *out)
-{
-	const struct value *v = value_member(object, name);
-
-	if (v == NULL || v->kind != VALUE_NUMBER || !v->is_int)
-		return refuse(l, "%s is not an integer", name);
-	if (v->num.i < min || v->num.i > max)
-		return refuse(l, "%s is %lld, out of range", name,
-		    (long long)v->num.i);
-	*out = v->num.i;
-	return true;
-}
-
-bool
-plan_local_from(struct loader *l, const struct value *v, uint32_t *out)
-{
-	uint32_t raw, len, *map;
-
-	if (v == NULL || v->kind != VALUE_NUMBER || !v->is_int)
-		return refuse(l, "a local is not an integer");
-	if (v->num.i < 0 || v->num.i >= RAW_LOCALS_MAX)
-		return refuse(l, "local %lld out of range",
-		    (long long)v->num.i);
-	raw = (uint32_t)v->num.i;
-	if (raw >= l->map_len) {
-		for (len = 256; len <= raw; len *= 2)
-			continue;
-		map = arena_array(l->paper, len, sizeof(*map));
-		memset(map, 0, len * sizeof(*map));
-		if (l->map_len > 0)
-			memcpy(map, l->map, l->map_len * sizeof(*map));
-		l->map = map;
-		l->map_len = len;
-	}
-	if (l->map[raw] == 0) {
-		if (l->n_locals >= PLAN_LOCALS_MAX)
-			return refuse(l, "more than %d locals",
-			    PLAN_LOCALS_MAX);
-		l->map[raw] = ++l->n_locals;
-	}
-	*out = l->map[raw] - 1;
-	if (*out == 0)
-		l->uses_input = true;
-	return true;
-}
-
-bool
-plan_local_of(struct loader *l, const struct value *object, const char *name,
-    uint32_t *out)
-{
-	const struct value *v = value_member(object, name);
-
-	if (v == NULL)
-		return refuse(l, "%s is missing", name);
-	return plan_local_from(l, v, out);
-}
-
-static bool
-string_at(struct loader *l, const struct value *v, const struct value **out)
-{
-	if (v == NULL || v->kind != VALUE_NUMBER || !v->is_int ||
-	    v->num.i < 0 || v->num.i >= l->plan->n_strings)
-		return refuse(l, "string index out of range");
-	*out = l->plan->strings[v->num.i];
-	return true;
-}
-
-static bool
-is_text(const struct value *v, const char *text)
-{
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
-
-static bool
-operand_from(struct loader *l, const struct value *v, struct operand *out)
-{
-	const struct value *type = value_member(v, "type");
-	const struct value *value = value_member(v, "value");
-
-	out->constant = NULL;
-	out->local = 0;
-	if (is_text(type, "local"))
-		return plan_local_from(l, value, &out->local);
-	if (is_text(type, "string_index"))
-		return string_at(l, value, &out->constant);
-	if (!is_text(type, "bool") || value == NULL ||
-	    value->kind != VALUE_BOOL)
-		return refuse(l, "unknown type of operand");
-	out->constant = value_bool(value->truth);
-	return true;
-}
-
-static bool
-operand_of(struct loader *l, const struct value *object, const char *name,
-    struct operand *out)
-{
-	return operand_from(l, value_member(object, name), out);
-}
+/* --- fields that are more than a local or an operand ------------------ */
 
 static bool
 load_block_field(struct loader *l, const struct value *v,
@@ -288,7 +101,7 @@ load_func_name(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 		return true;
 	}
 	for (i = 0; i < l->plan->n_builtins; i++) {
-		if (!is_text(name, l->plan->builtins[i]->name))
+		if (!plan_is_text(name, l->plan->builtins[i]->name))
 			continue;
 		stmt->builtin = l->plan->builtins[i];
 		if (stmt->n < stmt->builtin->min_args ||
@@ -305,7 +118,7 @@ load_func_name(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 
 static bool
 load_operands(struct loader *l, const struct value *v, const char *name,
-    bool bare_locals, struct plan_stmt *stmt)
+    struct plan_stmt *stmt)
 {
 	const struct value *items;
 	bool used = l->uses_input;
@@ -318,11 +131,7 @@ load_operands(struct loader *l, const struct value *v, const char *name,
 	stmt->operands = arena_array(l->arena, stmt->n,
 	    sizeof(*stmt->operands));
 	for (i = 0; i < stmt->n; i++) {
-		struct operand *o = &stmt->operands[i];
-
-		o->constant = NULL;
-		if (bare_locals ? !plan_local_from(l, value_at(items, i), &o->local)
-		    : !operand_from(l, value_at(items, i), o))
+		if (!plan_operand_from(l, value_at(items, i), &stmt->operands[i]))
 			return false;
 		if (i == 0)
 			l->uses_input = used;
@@ -357,7 +166,7 @@ load_path(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 		return false;
 	stmt->path = arena_array(l->arena, stmt->n, sizeof(*stmt->path));
 	for (i = 0; i < stmt->n; i++)
-		if (!string_at(l, value_at(items, i), &stmt->path[i]))
+		if (!plan_string_at(l, value_at(items, i), &stmt->path[i]))
 			return false;
 	return true;
 }
@@ -370,7 +179,7 @@ load_number_ref(struct loader *l, const struct value *v,
 
 	if (index == NULL)
 		index = value_member(v, "Index");
-	if (!string_at(l, index, &text))
+	if (!plan_string_at(l, index, &text))
 		return false;
 	if (num_scan(text->str.p, text->str.n) != text->str.n ||
 	    text->str.n == 0)
@@ -385,7 +194,7 @@ load_value_int(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 {
 	int64_t i;
 
-	if (!int_of(l, v, "value", INT64_MIN, INT64_MAX, &i))
+	if (!plan_int_of(l, v, "value", INT64_MIN, INT64_MAX, &i))
 		return false;
 	stmt->constant = value_int(l->arena, i);
 	value_freeze(l->arena, stmt->constant);
@@ -398,81 +207,150 @@ load_small(struct loader *l, const struct value *v, const char *name,
 {
 	int64_t i;
 
-	if (!int_of(l, v, name, 0, max, &i))
+	if (!plan_int_of(l, v, name, 0, max, &i))
 		return false;
 	*out = (uint32_t)i;
 	return true;
 }
 
 static bool
-load_field(struct loader *l, const struct value *v, enum field field,
-    struct plan_stmt *stmt)
+load_index(struct loader *l, const struct value *v, struct plan_stmt *stmt)
+{
+	return load_small(l, v, "index", PLAN_NEST_MAX, &stmt->other);
+}
+
+static bool
+load_capacity(struct loader *l, const struct value *v, struct plan_stmt *stmt)
+{
+	return load_small(l, v, "capacity", 1 << 20, &stmt->other);
+}
+
+static bool
+load_args(struct loader *l, const struct value *v, struct plan_stmt *stmt)
+{
+	return load_operands(l, v, "args", stmt);
+}
+
+static bool
+load_dynamic_path(struct loader *l, const struct value *v, struct plan_stmt *stmt)
+{
+	return load_operands(l, v, "path", stmt);
+}
+
+static bool
+load_blocks_field(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 {
 	const struct value *items;
 
-	switch (field) {
-	case F_END:
-		return true;
-	case F_TARGET:
-		return plan_local_of(l, v, "target", &stmt->target);
-	case F_ARRAY:
-		return plan_local_of(l, v, "array", &stmt->target);
-	case F_OBJECT:
-		return plan_local_of(l, v, "object", &stmt->target);
-	case F_SET:
-		return plan_local_of(l, v, "set", &stmt->target);
-	case F_RESULT:
-		return plan_local_of(l, v, "result", &stmt->target);
-	case F_LOCAL:
-		return plan_local_of(l, v, "local", &stmt->target);
-	case F_SOURCE:
-		return operand_of(l, v, "source", &stmt->a);
-	case F_SOURCE_LOCAL:
-		return plan_local_of(l, v, "source", &stmt->a.local);
-	case F_VALUE:
-		return operand_of(l, v, "value", &stmt->a);
-	case F_VALUE_LOCAL:
-		return plan_local_of(l, v, "value", &stmt->a.local);
-	case F_VALUE_INT:
-		return load_value_int(l, v, stmt);
-	case F_KEY:
-		return operand_of(l, v, "key", &stmt->b);
-	case F_A:
-		return operand_of(l, v, "a", &stmt->a);
-	case F_B:
-		return operand_of(l, v, "b", &stmt->b);
-	case F_A_LOCAL:
-		return plan_local_of(l, v, "a", &stmt->other);
-	case F_B_LOCAL:
-		return plan_local_of(l, v, "b", &stmt->third);
-	case F_INDEX:
-		return load_small(l, v, "index", PLAN_NEST_MAX, &stmt->other);
-	case F_CAPACITY:
-		return load_small(l, v, "capacity", 1 << 20, &stmt->other);
-	case F_NUMBER_REF:
-		return load_number_ref(l, v, stmt);
-	case F_BLOCK:
-		return load_block_field(l, v, stmt);
-	case F_BLOCKS:
-		return plan_array_of(l, v, "blocks", &items, &stmt->n_blocks) &&
-		    plan_load_blocks(l, items, stmt->n_blocks, stmt);
-	case F_FUNC:
-		return load_func_name(l, v, stmt);
-	case F_ARGS:
-		return load_operands(l, v, "args", false, stmt);
-	case F_DYNAMIC_PATH:
-		return load_operands(l, v, "path", false, stmt);
-	case F_DYNAMIC_ARGS:
-		return load_dynamic_args(l, v, stmt);
-	case F_PATH:
-		return load_path(l, v, stmt);
-	case F_SCAN_KEY:
-		return plan_local_of(l, v, "key", &stmt->other);
-	case F_SCAN_VALUE:
-		return plan_local_of(l, v, "value", &stmt->third);
-	}
-	return refuse(l, "a field that nobody loads");
+	return plan_array_of(l, v, "blocks", &items, &stmt->n_blocks) &&
+	    plan_load_blocks(l, items, stmt->n_blocks, stmt);
 }
+
+/* --- what each kind carries ------------------------------------------- */
+
+enum field {
+	F_END, F_TARGET, F_ARRAY, F_OBJECT, F_SET, F_RESULT, F_LOCAL, F_SOURCE,
+	F_SOURCE_LOCAL, F_VALUE, F_VALUE_LOCAL, F_VALUE_INT, F_KEY, F_A, F_B,
+	F_A_LOCAL, F_B_LOCAL, F_INDEX, F_NUMBER_REF, F_CAPACITY, F_BLOCK,
+	F_BLOCKS, F_FUNC, F_ARGS, F_DYNAMIC_PATH, F_DYNAMIC_ARGS, F_PATH,
+	F_SCAN_KEY, F_SCAN_VALUE
+};
+
+/* How a field is loaded: by a function, or the member of this name as a local or an
+ * operand of the statement. */
+struct field_form {
+	const char *name;
+	enum { OF_LOCAL, OF_OPERAND } of;
+	size_t at;
+	bool (*load)(struct loader *l, const struct value *v, struct plan_stmt *stmt);
+};
+
+#define LOCAL(name, member) { name, OF_LOCAL, offsetof(struct plan_stmt, member), NULL }
+#define OPERAND(name, member) { name, OF_OPERAND, offsetof(struct plan_stmt, member), NULL }
+#define BY(function) { .load = function }
+
+static const struct field_form forms[] = {
+	[F_TARGET] = LOCAL("target", target),
+	[F_ARRAY] = LOCAL("array", target),
+	[F_OBJECT] = LOCAL("object", target),
+	[F_SET] = LOCAL("set", target),
+	[F_RESULT] = LOCAL("result", target),
+	[F_LOCAL] = LOCAL("local", target),
+	[F_SOURCE] = OPERAND("source", a),
+	[F_SOURCE_LOCAL] = LOCAL("source", a.local),
+	[F_VALUE] = OPERAND("value", a),
+	[F_VALUE_LOCAL] = LOCAL("value", a.local),
+	[F_VALUE_INT] = BY(load_value_int),
+	[F_KEY] = OPERAND("key", b),
+	[F_A] = OPERAND("a", a),
+	[F_B] = OPERAND("b", b),
+	[F_A_LOCAL] = LOCAL("a", other),
+	[F_B_LOCAL] = LOCAL("b", third),
+	[F_INDEX] = BY(load_index),
+	[F_NUMBER_REF] = BY(load_number_ref),
+	[F_CAPACITY] = BY(load_capacity),
+	[F_BLOCK] = BY(load_block_field),
+	[F_BLOCKS] = BY(load_blocks_field),
+	[F_FUNC] = BY(load_func_name),
+	[F_ARGS] = BY(load_args),
+	[F_DYNAMIC_PATH] = BY(load_dynamic_path),
+	[F_DYNAMIC_ARGS] = BY(load_dynamic_args),
+	[F_PATH] = BY(load_path),
+	[F_SCAN_KEY] = LOCAL("key", other),
+	[F_SCAN_VALUE] = LOCAL("value", third),
+};
+
+static const uint8_t fields[PLAN_KINDS][6] = {
+	[PLAN_ARRAY_APPEND] = { F_ARRAY, F_VALUE },
+	[PLAN_ASSIGN_INT] = { F_TARGET, F_VALUE_INT },
+	[PLAN_ASSIGN_VAR_ONCE] = { F_TARGET, F_SOURCE },
+	[PLAN_ASSIGN_VAR] = { F_TARGET, F_SOURCE },
+	[PLAN_BLOCK] = { F_BLOCKS },
+	[PLAN_BREAK] = { F_INDEX },
+	[PLAN_CALL_DYNAMIC] = { F_DYNAMIC_PATH, F_DYNAMIC_ARGS, F_RESULT },
+	[PLAN_CALL] = { F_ARGS, F_FUNC, F_RESULT },
+	[PLAN_DOT] = { F_SOURCE, F_KEY, F_TARGET },
+	[PLAN_EQUAL] = { F_A, F_B },
+	[PLAN_IS_ARRAY] = { F_SOURCE },
+	[PLAN_IS_DEFINED] = { F_SOURCE_LOCAL },
+	[PLAN_IS_OBJECT] = { F_SOURCE },
+	[PLAN_IS_SET] = { F_SOURCE },
+	[PLAN_IS_UNDEFINED] = { F_SOURCE_LOCAL },
+	[PLAN_LEN] = { F_SOURCE, F_TARGET },
+	[PLAN_MAKE_ARRAY] = { F_CAPACITY, F_TARGET },
+	[PLAN_MAKE_NULL] = { F_TARGET },
+	[PLAN_MAKE_NUMBER_INT] = { F_VALUE_INT, F_TARGET },
+	[PLAN_MAKE_NUMBER_REF] = { F_NUMBER_REF, F_TARGET },
+	[PLAN_MAKE_OBJECT] = { F_TARGET },
+	[PLAN_MAKE_SET] = { F_TARGET },
+	[PLAN_NOP] = { F_END },
+	[PLAN_NOT_EQUAL] = { F_A, F_B },
+	[PLAN_NOT] = { F_BLOCK },
+	[PLAN_OBJECT_INSERT_ONCE] = { F_KEY, F_VALUE, F_OBJECT },
+	[PLAN_OBJECT_INSERT] = { F_KEY, F_VALUE, F_OBJECT },
+	[PLAN_OBJECT_MERGE] = { F_A_LOCAL, F_B_LOCAL, F_TARGET },
+	[PLAN_RESET_LOCAL] = { F_TARGET },
+	[PLAN_RESULT_SET_ADD] = { F_VALUE_LOCAL },
+	[PLAN_RETURN_LOCAL] = { F_SOURCE_LOCAL },
+	[PLAN_SCAN] = { F_SOURCE_LOCAL, F_SCAN_KEY, F_SCAN_VALUE, F_BLOCK },
+	[PLAN_SET_ADD] = { F_VALUE, F_SET },
+	[PLAN_WITH] = { F_LOCAL, F_PATH, F_VALUE, F_BLOCK },
+};
+
+static bool
+load_field(struct loader *l, const struct value *v, enum field field,
+    struct plan_stmt *stmt)
+{
+	const struct field_form *form = &forms[field];
+	void *member = (char *)stmt + form->at;
+
+	if (form->load != NULL)
+		return form->load(l, v, stmt);
+	return form->of == OF_LOCAL ? plan_local_of(l, v, form->name, member) :
+	    plan_operand_of(l, v, form->name, member);
+}
+
+/* --- statements and blocks -------------------------------------------- */
 
 static int
 kind_of(const struct value *type)
@@ -480,7 +358,7 @@ kind_of(const struct value *type)
 	int i;
 
 	for (i = 0; i < PLAN_KINDS; i++)
-		if (is_text(type, plan_kind_names[i]))
+		if (plan_is_text(type, plan_kind_names[i]))
 			return i;
 	return -1;
 }
