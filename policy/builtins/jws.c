@@ -91,44 +91,46 @@ from_params(const char *type, int selection, OSSL_PARAM_BLD *build)
 	return pkey;
 }
 
+static const struct {
+	const char *jwk, *param;
+} rsa_parts[] = {
+	{ "n", OSSL_PKEY_PARAM_RSA_N },
+	{ "e", OSSL_PKEY_PARAM_RSA_E },
+	{ "d", OSSL_PKEY_PARAM_RSA_D },
+	{ "p", OSSL_PKEY_PARAM_RSA_FACTOR1 },
+	{ "q", OSSL_PKEY_PARAM_RSA_FACTOR2 },
+	{ "dp", OSSL_PKEY_PARAM_RSA_EXPONENT1 },
+	{ "dq", OSSL_PKEY_PARAM_RSA_EXPONENT2 },
+	{ "qi", OSSL_PKEY_PARAM_RSA_COEFFICIENT1 }
+};
+
+/* Of how many parts a key is, from the beginning; d is the last that must be there. */
+enum { RSA_PUBLIC = 2, RSA_D = 2, RSA_PRIVATE = sizeof(rsa_parts) / sizeof(rsa_parts[0]) };
+
 static EVP_PKEY *
 rsa_key(struct arena *arena, const struct value *jwk, bool private)
 {
-	static const struct {
-		const char *jwk, *param;
-		bool private;
-	} parts[] = {
-		{ "n", OSSL_PKEY_PARAM_RSA_N, false },
-		{ "e", OSSL_PKEY_PARAM_RSA_E, false },
-		{ "d", OSSL_PKEY_PARAM_RSA_D, true },
-		{ "p", OSSL_PKEY_PARAM_RSA_FACTOR1, true },
-		{ "q", OSSL_PKEY_PARAM_RSA_FACTOR2, true },
-		{ "dp", OSSL_PKEY_PARAM_RSA_EXPONENT1, true },
-		{ "dq", OSSL_PKEY_PARAM_RSA_EXPONENT2, true },
-		{ "qi", OSSL_PKEY_PARAM_RSA_COEFFICIENT1, true }
-	};
-	enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
-	const struct value *text[PARTS];
+	const struct value *text[RSA_PRIVATE];
 	OSSL_PARAM_BLD *build;
-	BIGNUM *bn[PARTS] = { NULL };
+	BIGNUM *bn[RSA_PRIVATE] = { NULL };
 	EVP_PKEY *pkey = NULL;
-	size_t i, n = private ? PARTS : 2;
+	size_t i, n = private ? RSA_PRIVATE : RSA_PUBLIC;
 	bool ok;
 
 	/* What allocates in the arena comes before what must be freed. */
 	for (i = 0; i < n; i++)
-		text[i] = octets(arena, jwk, parts[i].jwk);
+		text[i] = octets(arena, jwk, rsa_parts[i].jwk);
 	build = OSSL_PARAM_BLD_new();
 	ok = build != NULL;
 	for (i = 0; i < n && ok; i++) {
 		if (text[i] == NULL) {
-			ok = i > 2;	/* the factors may be missing */
+			ok = i > RSA_D;
 			continue;
 		}
 		bn[i] = BN_bin2bn((const unsigned char *)text[i]->str.p,
 		    (int)text[i]->str.n, NULL);
 		ok = bn[i] != NULL && OSSL_PARAM_BLD_push_BN(build,
-		    parts[i].param, bn[i]) == 1;
+		    rsa_parts[i].param, bn[i]) == 1;
 	}
 	if (ok)
 		pkey = from_params("RSA", private ? EVP_PKEY_KEYPAIR :

@@ -325,6 +325,34 @@ add_range(struct eval *eval, struct value *out, struct net net)
 	}
 }
 
+/*
+ * Sorted by their last address, from the greatest down: the top of the stack swallows
+ * what touches or overlaps it.  The stack is what is left, at the end of nets; merged
+ * tells which of them are no network as it was given.  How many they are.
+ */
+static uint32_t
+merge_nets(struct net *nets, bool *merged, uint32_t count)
+{
+	uint32_t i, n = 0;
+
+	for (i = count; i > 0; i--) {
+		struct net *top = n > 0 ? &nets[count - n] : NULL;
+		struct net *now = &nets[i - 1];
+
+		if (top != NULL && top->v4 == now->v4 &&
+		    (top->first == 0 || top->first - 1 <= now->last)) {
+			if (now->first < top->first)
+				top->first = now->first;
+			merged[count - n] = true;
+			continue;
+		}
+		n++;
+		nets[count - n] = *now;
+		merged[count - n] = false;
+	}
+	return n;
+}
+
 static const struct value *
 call_merge(struct eval *eval, const struct value *const *args)
 {
@@ -332,7 +360,7 @@ call_merge(struct eval *eval, const struct value *const *args)
 	struct value *out = value_set(eval->arena, 0);
 	struct net *nets;
 	bool *merged;
-	uint32_t i, n = 0;
+	uint32_t i;
 
 	if (v->kind != VALUE_ARRAY && v->kind != VALUE_SET)
 		return eval_error(eval, "operand must be an array");
@@ -344,24 +372,7 @@ call_merge(struct eval *eval, const struct value *const *args)
 			return NULL;
 	if (v->col.n > 1)
 		qsort(nets, v->col.n, sizeof(*nets), by_last);
-	/* From the greatest down: the top of the stack swallows what touches
-	 * or overlaps it. */
-	for (i = v->col.n; i > 0; i--) {
-		struct net *top = n > 0 ? &nets[v->col.n - n] : NULL;
-		struct net *now = &nets[i - 1];
-
-		if (top != NULL && top->v4 == now->v4 &&
-		    (top->first == 0 || top->first - 1 <= now->last)) {
-			if (now->first < top->first)
-				top->first = now->first;
-			merged[v->col.n - n] = true;
-			continue;
-		}
-		n++;
-		nets[v->col.n - n] = *now;
-		merged[v->col.n - n] = false;
-	}
-	for (i = v->col.n - n; i < v->col.n; i++) {
+	for (i = v->col.n - merge_nets(nets, merged, v->col.n); i < v->col.n; i++) {
 		if (merged[i])
 			add_range(eval, out, nets[i]);
 		else

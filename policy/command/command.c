@@ -199,12 +199,43 @@ command_data_read(const struct policy_pack *pack)
 	return -1;
 }
 
+static bool
+wants_help(int argc, char **argv)
+{
+	if (strcmp(argv[0], "help") == 0)
+		return true;
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0)
+			return true;
+	return false;
+}
+
+/* Options and operands, behind the command's name; false: it was said what is wrong. */
+static bool
+take_arguments(struct command_args *out, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] == '-' && argv[i][1] != '\0') {
+			if (!take_option(out, argc, argv, &i)) {
+				command_fail("%s: unknown option, or its value is missing",
+				    argv[i]);
+				return false;
+			}
+		} else if (out->n < OPERANDS_MAX) {
+			out->operand[out->n++] = argv[i];
+		} else {
+			command_fail("more than %d operands", OPERANDS_MAX);
+			return false;
+		}
+	}
+	return true;
+}
+
 int
 policy_command(int argc, char **argv)
 {
 	struct command_args args = { .entry = PACK_ENTRY };
 	size_t c;
-	int i;
 
 	/* "policy check ..." or "check ...", as the table of commands cuts it. */
 	if (argc > 0 && strcmp(argv[0], "policy") == 0) {
@@ -213,26 +244,13 @@ policy_command(int argc, char **argv)
 	}
 	if (argc < 1)
 		return usage(stderr);
-	args.name = argv[0];
-	for (i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--help") != 0 &&
-		    strcmp(argv[0], "help") != 0)
-			continue;
+	if (wants_help(argc, argv)) {
 		usage(stdout);
 		return COMMAND_YES;
 	}
-	for (i = 1; i < argc; i++) {
-		if (argv[i][0] == '-' && argv[i][1] != '\0') {
-			if (!take_option(&args, argc, argv, &i))
-				return command_fail("%s: unknown option, or "
-				    "its value is missing", argv[i]);
-		} else if (args.n < OPERANDS_MAX) {
-			args.operand[args.n++] = argv[i];
-		} else {
-			return command_fail("more than %d operands",
-			    OPERANDS_MAX);
-		}
-	}
+	args.name = argv[0];
+	if (!take_arguments(&args, argc, argv))
+		return COMMAND_FAILED;
 	for (c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
 		if (strcmp(commands[c].name, args.name) != 0)
 			continue;

@@ -147,6 +147,21 @@ listed(struct threads *list, uint32_t pc)
 	return false;
 }
 
+static inline struct todo
+go_on_at(uint32_t pc)
+{
+	return (struct todo){ pc, false, 0 };
+}
+
+/* What the thread that was listed last has saved so far. */
+static void
+keep_slots(const struct vm *vm, struct threads *list)
+{
+	if (vm->n_slots > 0)
+		memcpy(&list->slots[(list->n - 1) * vm->n_slots], vm->current,
+		    vm->n_slots * sizeof(*vm->current));
+}
+
 /* Follow everything that needs no input from pc on, in order of priority. */
 static void
 follow(struct vm *vm, struct threads *list, uint32_t pc, size_t at)
@@ -154,7 +169,7 @@ follow(struct vm *vm, struct threads *list, uint32_t pc, size_t at)
 	const struct prog_inst *in;
 	size_t n = 0;
 
-	vm->todo[n++] = (struct todo){ pc, false, 0 };
+	vm->todo[n++] = go_on_at(pc);
 	while (n > 0) {
 		struct todo t = vm->todo[--n];
 
@@ -167,11 +182,11 @@ follow(struct vm *vm, struct threads *list, uint32_t pc, size_t at)
 		in = &vm->prog->inst[t.pc];
 		switch ((enum prog_op)in->op) {
 		case PROG_JUMP:
-			vm->todo[n++] = (struct todo){ in->x, false, 0 };
+			vm->todo[n++] = go_on_at(in->x);
 			break;
 		case PROG_SPLIT:
-			vm->todo[n++] = (struct todo){ in->y, false, 0 };
-			vm->todo[n++] = (struct todo){ in->x, false, 0 };
+			vm->todo[n++] = go_on_at(in->y);
+			vm->todo[n++] = go_on_at(in->x);
 			break;
 		case PROG_SAVE:
 			if (in->x < vm->n_slots) {
@@ -179,20 +194,16 @@ follow(struct vm *vm, struct threads *list, uint32_t pc, size_t at)
 				    vm->current[in->x] };
 				vm->current[in->x] = at;
 			}
-			vm->todo[n++] = (struct todo){ t.pc + 1, false, 0 };
+			vm->todo[n++] = go_on_at(t.pc + 1);
 			break;
 		case PROG_ASSERT:
 			if (holds(vm, (enum prog_assert)in->x, at))
-				vm->todo[n++] = (struct todo){ t.pc + 1,
-				    false, 0 };
+				vm->todo[n++] = go_on_at(t.pc + 1);
 			break;
 		case PROG_CLASS:
 		case PROG_RUNE:
 		case PROG_MATCH:
-			if (vm->n_slots > 0)
-				memcpy(&list->slots[(list->n - 1) *
-				    vm->n_slots], vm->current,
-				    vm->n_slots * sizeof(*vm->current));
+			keep_slots(vm, list);
 			break;
 		}
 	}
