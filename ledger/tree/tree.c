@@ -355,29 +355,35 @@ reverse(struct tree_proof *proof)
 	}
 }
 
+/* One level down, into the half of first..last that holds index; the other half's
+ * hash is the proof's next. */
+static int
+descend(const struct tree_source *source, uint64_t index, uint64_t *first,
+    uint64_t *last, struct tree_proof *out)
+{
+	const uint64_t middle = *first + split(*last - *first);
+	const bool left = index < middle;
+
+	if (range_hash(source, left ? middle : *first, left ? *last : middle,
+	    out->hash[out->count]) != 0)
+		return -1;
+	*(left ? last : first) = middle;
+	out->count++;
+	return 0;
+}
+
 int
 tree_prove_inclusion(const struct tree_source *source, uint64_t index,
     uint64_t size, struct tree_proof *out)
 {
-	uint64_t first = 0, last = size, middle;
-	int bad;
+	uint64_t first = 0, last = size;
 
 	out->count = 0;
 	if (index >= size || size > UINT64_C(1) << TREE_LEVELS)
 		return -1;
-	while (last - first > 1) {
-		middle = first + split(last - first);
-		if (index < middle) {
-			bad = range_hash(source, middle, last, out->hash[out->count]);
-			last = middle;
-		} else {
-			bad = range_hash(source, first, middle, out->hash[out->count]);
-			first = middle;
-		}
-		if (bad)
+	while (last - first > 1)
+		if (descend(source, index, &first, &last, out) != 0)
 			return -1;
-		out->count++;
-	}
 	reverse(out);
 	return 0;
 }
@@ -386,27 +392,16 @@ int
 tree_prove_consistency(const struct tree_source *source, uint64_t old_size,
     uint64_t new_size, struct tree_proof *out)
 {
-	uint64_t first = 0, last = new_size, middle;
-	int bad;
+	uint64_t first = 0, last = new_size;
 
 	out->count = 0;
 	if (old_size > new_size || new_size > UINT64_C(1) << TREE_LEVELS)
 		return -1;
 	if (old_size == 0 || old_size == new_size)
 		return 0;
-	while (last > old_size) {
-		middle = first + split(last - first);
-		if (old_size <= middle) {
-			bad = range_hash(source, middle, last, out->hash[out->count]);
-			last = middle;
-		} else {
-			bad = range_hash(source, first, middle, out->hash[out->count]);
-			first = middle;
-		}
-		if (bad)
+	while (last > old_size)
+		if (descend(source, old_size - 1, &first, &last, out) != 0)
 			return -1;
-		out->count++;
-	}
 	/* The old tree's last subtree; known to the verifier where it is all. */
 	if (first != 0 && range_hash(source, first, last, out->hash[out->count++]) != 0)
 		return -1;
