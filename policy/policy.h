@@ -81,7 +81,7 @@ struct policy_str {
 };
 
 /*
- * The input document of POLICY.md.  A field that is absent (NULL text, -1
+ * The input document (packs/input.schema.json).  A field that is absent (NULL text, -1
  * number) is absent from the document.  Text must be valid UTF-8; what is not
  * denies.
  */

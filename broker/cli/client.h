@@ -1,6 +1,6 @@
 /*
  * Speaks to the daemon over its Unix socket (HTTP, libcurl).  The contract is
- * broker/api/openapi.yaml.  One thread.
+ * broker/api/openapi.json.  One thread.
  */
 #ifndef BROKER_CLI_CLIENT_H
 #define BROKER_CLI_CLIENT_H

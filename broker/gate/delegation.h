@@ -1,6 +1,6 @@
 /*
  * What a run was given by the one that opened it: scopes and an end.  A run
- * below another has no more than that one, however deep; POLICY.md shows it to
+ * below another has no more than that one, however deep; it is shown to
  * the policy as input.delegation, and the gate holds to it whatever the policy
  * says.
  *

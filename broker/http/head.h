@@ -72,7 +72,7 @@ struct head_error {
 enum head_result head_parse_request(const char *buf, size_t len,
     struct head *out, size_t *used, struct head_error *err);
 
-/* head_of_request: the method asked, since HEAD and CONNECT change framing. */
+/* request_method: the method asked, since HEAD and CONNECT change framing. */
 enum head_result head_parse_response(const char *buf, size_t len,
     struct slice request_method, struct head *out, size_t *used,
     struct head_error *err);

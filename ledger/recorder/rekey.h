@@ -1,7 +1,7 @@
 /*
  * Epoch keys, on the recorder's side: a new signing key is brought in by a
  * `key` record, sealed with the old key's last checkpoint, proved in the file
- * `epochs` (anchor/epochs.h), and only then used; the old secret is erased.
+ * `epochs` (tree/epochs.h), and only then used; the old secret is erased.
  *
  *   1  the new seed is kept beside the one in force          keeper: save_next
  *   2  the `key` record is written, durable

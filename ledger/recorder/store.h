@@ -5,7 +5,7 @@
  *   lock           flock'd by the writer; holds its process id
  *   log.vkey       the public key; its name is the ledger's origin
  *   records-*      the segments (segment.h)
- *   epochs         how later keys follow from it (anchor/epochs.h), if any do
+ *   epochs         how later keys follow from it (tree/epochs.h), if any do
  *   checkpoint     the latest signed checkpoint, replaced as a whole
  *   checkpoints    all of them, one after the other, each with an empty line
  *   hashes-*       the tree beside the segments (hashes.h)

@@ -36,7 +36,7 @@ struct eval {
 	const struct eval_fact *facts;
 	const struct value *facts_of;
 	struct recall *recall;	/* of earlier decisions; NULL: none (recall.h) */
-	struct patterns *patterns;	/* the same (regex/pattern.h) */
+	struct patterns *patterns;	/* the same (policy/regex/pattern.h) */
 	int64_t now_ns;
 	bool strict;		/* a builtin's error ends the evaluation */
 	/* Called when a statement is done; NULL: nobody watches. */

@@ -2,7 +2,7 @@
  * backwards, as its source does. */
 #include "ledger/scan/view/runs.h"
 
-/* The three bytes of a group that was turned around, as ascii_group. */
+/* Is a group that was turned around three bytes of ASCII? */
 static bool
 turned_group(const uint8_t *p)
 {
