@@ -16,8 +16,10 @@ BENCHES := $(filter-out %.c %.h %.py %.md,$(wildcard tests/bench/*)) $(BENCH_BIN
 BUILD_TESTS := $(sort $(wildcard tests/build/*))
 SCENARIOS := $(sort $(filter-out %.md %.py,$(wildcard tests/scenario/* tests/clients/* tests/fault/*)))
 
-# Test programs share tests/support/*.c, and link every library.
+# Test programs share tests/support/*.c, and link every library; fuzz targets take of
+# it only what reads their input.
 SUPPORT := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/support/*.c))
+FUZZ_SUPPORT := $(BUILD)/obj/tests/support/rego_term.o
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
@@ -26,9 +28,9 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(SUPPORT) $(ARCHIVES)
 # A fuzz target: with a main of its own that replays files and mutations of
 # them, or (FUZZ=1) with libFuzzer's.
 FUZZ_MAIN := $(if $(FUZZ),-fsanitize=fuzzer,tests/fuzz/replay.c)
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(ARCHIVES)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(FUZZ_SUPPORT) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(FUZZ_MAIN) $(ARCHIVES) $(LIBS)
+	$(CC) $(CPPFLAGS) -Itests/support $(CFLAGS) $(NO_LTO) $(LDFLAGS) -MMD -MP -o $@ $< $(FUZZ_MAIN) $(FUZZ_SUPPORT) $(ARCHIVES) $(LIBS)
 
 $(BUILD)/tests/tools/% $(BUILD)/tests/bench/%: tests/%.c
 $(BUILD)/tests/tools/%: tests/tools/%.c $(SUPPORT) $(ARCHIVES)

@@ -32,8 +32,6 @@ enum plan_kind {
 	PLAN_RETURN_LOCAL, PLAN_SCAN, PLAN_WITH, PLAN_KINDS
 };
 
-extern const char *const plan_kind_names[PLAN_KINDS];
-
 /* A constant (string or boolean), or else a local. */
 struct operand {
 	const struct value *constant;

@@ -6,7 +6,7 @@
 #include "policy/plan/builtin.h"
 #include "policy/plan/plan_load.h"
 
-const char *const plan_kind_names[PLAN_KINDS] = {
+static const char *const kind_names[PLAN_KINDS] = {
 	[PLAN_ARRAY_APPEND] = "ArrayAppendStmt",
 	[PLAN_ASSIGN_INT] = "AssignIntStmt",
 	[PLAN_ASSIGN_VAR_ONCE] = "AssignVarOnceStmt",
@@ -358,7 +358,7 @@ kind_of(const struct value *type)
 	int i;
 
 	for (i = 0; i < PLAN_KINDS; i++)
-		if (plan_is_text(type, plan_kind_names[i]))
+		if (plan_is_text(type, kind_names[i]))
 			return i;
 	return -1;
 }
@@ -405,7 +405,7 @@ load_stmt(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 		return refuse(l, "unknown kind of statement");
 	stmt->kind = (uint8_t)kind;
 	if (body == NULL || body->kind != VALUE_OBJECT)
-		return refuse(l, "%s without its stmt", plan_kind_names[kind]);
+		return refuse(l, "%s without its stmt", kind_names[kind]);
 	load_location(l, body, stmt);
 	for (i = 0; i < 6 && fields[kind][i] != F_END; i++)
 		if (!load_field(l, body, (enum field)fields[kind][i], stmt))

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "policy/plan/builtin.h"
-#include "policy/value/term.h"
 
 #define FUZZ_STEPS 500000
 #include "fuzz_arena.h"
+#include "rego_term.h"
 
 static void
 run(struct arena *arena, const char *text, size_t len)
@@ -19,7 +19,7 @@ run(struct arena *arena, const char *text, size_t len)
 	char err[200] = "", text_name[64];
 	const char *why;
 
-	call = term_parse(arena, text, len, err, sizeof(err));
+	call = rego_term_parse(arena, text, len, err, sizeof(err));
 	if (call == NULL || call->kind != VALUE_ARRAY || call->col.n == 0)
 		return;
 	name = call->col.items[0];

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/value/term.h"
 #include "policy/value/value.h"
 
 #define FUZZ_STEPS 1000000
 #include "fuzz_arena.h"
 #include "fuzz_json.h"
+#include "rego_term.h"
 
 static void
 run(struct arena *arena, const char *text, size_t len)
@@ -22,7 +22,7 @@ run(struct arena *arena, const char *text, size_t len)
 		if (err[0] == '\0')
 			abort();
 		err[0] = '\0';
-		term_parse(arena, text, len, err, sizeof(err));
+		rego_term_parse(arena, text, len, err, sizeof(err));
 		return;
 	}
 	value_to_json(&out, v, VALUE_JSON_HTML);
@@ -32,7 +32,7 @@ run(struct arena *arena, const char *text, size_t len)
 	    value_hash(arena, v) != value_hash(arena, again))
 		abort();
 	value_to_json(&term, v, VALUE_JSON_REGO);
-	again = term_parse(arena, term.p, term.n, err, sizeof(err));
+	again = rego_term_parse(arena, term.p, term.n, err, sizeof(err));
 	if (again == NULL || value_compare(arena, v, again) != 0)
 		abort();
 }

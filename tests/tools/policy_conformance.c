@@ -16,8 +16,8 @@
 
 #include "policy/plan/eval.h"
 #include "policy/value/number.h"
-#include "policy/value/term.h"
 #include "policy/value/value.h"
+#include "rego_term.h"
 
 #define ARENA_MAX ((size_t)512 * 1024 * 1024)
 
@@ -167,7 +167,7 @@ input_of(struct arena *arena, const struct value *c, char *err, size_t len)
 
 	if (term == NULL)
 		return value_member(c, "input");
-	return term_parse(arena, term->str.p, term->str.n, err, len);
+	return rego_term_parse(arena, term->str.p, term->str.n, err, len);
 }
 
 static void

@@ -11,7 +11,7 @@
 
 #include "policy/plan/builtin.h"
 #include "policy/plan/plan.h"
-#include "policy/value/term.h"
+#include "rego_term.h"
 
 static struct arena arena;
 static jmp_buf here;
@@ -35,7 +35,7 @@ static const struct value *
 term(const char *text)
 {
 	char err[200] = "";
-	const struct value *v = term_parse(&arena, text, strlen(text), err,
+	const struct value *v = rego_term_parse(&arena, text, strlen(text), err,
 	    sizeof(err));
 
 	if (v == NULL)
@@ -451,7 +451,7 @@ term_depth(void **state)
 		len = 2 * n + 1;
 		assert_int_equal(value_from_json(&arena, text, len, &value_json_strict, err,
 		    sizeof(err)) != NULL, n <= 128);
-		assert_int_equal(term_parse(&arena, text, len, err, sizeof(err)) != NULL,
+		assert_int_equal(rego_term_parse(&arena, text, len, err, sizeof(err)) != NULL,
 		    n <= 128);
 	}
 }

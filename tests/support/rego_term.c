@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "policy/value/number.h"
-#include "policy/value/term.h"
+#include "rego_term.h"
 
 #define DEPTH_MAX 128
 
@@ -190,7 +190,7 @@ read_term(struct reader *r)
 }
 
 const struct value *
-term_parse(struct arena *arena, const char *text, size_t len, char *err,
+rego_term_parse(struct arena *arena, const char *text, size_t len, char *err,
     size_t err_len)
 {
 	struct reader r = { .arena = arena, .p = text, .start = text,
