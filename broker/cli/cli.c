@@ -102,7 +102,8 @@ cli_need_home(void)
 	if (home_need_vault(err, sizeof(err)) == 0)
 		return 0;
 	if (getenv("COUNTERSIGN_RUN") != NULL) {
-		cli_err("the home %s is hidden here: this is inside run %s",
+		cli_err("the home %s is hidden here: this is inside run %s"
+		    " (what works here is grant, credential, scan and run --within)",
 		    cli_home(), cli_clean(getenv("COUNTERSIGN_RUN")));
 		return CLI_USAGE;
 	}

@@ -84,6 +84,11 @@ check_free(struct init *init)
 		    init->home);
 		return -1;
 	}
+	if (errno == EBUSY && getenv("COUNTERSIGN_RUN") != NULL) {
+		snprintf(init->err, sizeof(init->err), "%.800s is hidden here: this is inside run %.64s",
+		    init->home, cli_clean(getenv("COUNTERSIGN_RUN")));
+		return -1;
+	}
 	return fail_errno(init, init->home);
 }
 

@@ -194,6 +194,16 @@ ask_step(struct passage *p, const struct policy_decision *decision)
 	    "nobody can be asked yet: have the policy allow it, or do it by hand");
 }
 
+/* What is to be done about a denial.  A host that nobody has spoken of is the
+ * usual first one. */
+static const char *
+denial_remedy(const struct policy_decision *decision)
+{
+	if (strcmp(decision->rule, "egress/default") == 0)
+		return "have the operator let the host through (`countersign egress allow`) or bind a secret to it (`countersign bind`)";
+	return "see `countersign policy eval --trace`, or `countersign bindings` for what a binding allows";
+}
+
 static bool
 policy_step(struct passage *p)
 {
@@ -211,7 +221,7 @@ policy_step(struct passage *p)
 	if (decision->verdict != POLICY_ALLOW)
 		return refuse(p, 403, decision->rule[0] != '\0' ?
 		    decision->rule : "policy/deny", decision->reason,
-		    "see `countersign policy eval --trace`, or `countersign bindings` for what a binding allows");
+		    denial_remedy(decision));
 	if (!delegation_covers(p->run, &p->input))
 		return refuse(p, 403, "delegation/scope",
 		    "the run was opened for less than this",

@@ -9,6 +9,7 @@ struct rules *
 rules_of(struct policy_pack *pack, char *err, size_t err_len)
 {
 	struct rules *rules = calloc(1, sizeof(*rules));
+	char wrong[384] = "";
 	const char *data;
 	size_t len = 0;
 
@@ -25,8 +26,9 @@ rules_of(struct policy_pack *pack, char *err, size_t err_len)
 	atomic_init(&rules->refs, 1);
 	rules->pack = policy_pack_ref(pack);
 	data = policy_pack_data(pack, &len);
-	rules->bindings = bindings_parse(data, len, err, err_len);
+	rules->bindings = bindings_parse(data, len, wrong, sizeof(wrong));
 	if (rules->bindings == NULL) {
+		snprintf(err, err_len, "the policy pack's data.json: %s", wrong);
 		rules_unref(rules);
 		return NULL;
 	}

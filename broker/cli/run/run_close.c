@@ -226,6 +226,29 @@ print_alarm(void)
 	client_reply_release(&reply);
 }
 
+/* Most clients show nothing of the answer to a CONNECT: here it is seen. */
+static void
+print_refusals(const struct run_reasons *reasons, const json_t *closed)
+{
+	bool unknown_host = false;
+
+	for (size_t i = 0; i < reasons->n; i++)
+		unknown_host = unknown_host ||
+		    strcmp(reasons->one[i].rule, "egress/default") == 0;
+	for (size_t i = 0; i < reasons->n && i < RUN_REASONS_SHOWN; i++)
+		fprintf(stderr, "    %zu x %s%s: %s\n", reasons->one[i].count,
+		    cli_clean(reasons->one[i].rule),
+		    reasons->one[i].below ? " (below)" : "",
+		    cli_clean(reasons->one[i].reason));
+	if (reasons->n > RUN_REASONS_SHOWN)
+		fprintf(stderr, "    and %zu other reasons; see `countersign ledger query --type refusal --run %s`\n",
+		    reasons->n - RUN_REASONS_SHOWN,
+		    cli_clean(client_str(closed, "id")));
+	if (unknown_host)
+		fputs("    `countersign egress allow HOST` lets a host through, `countersign bind` gives it a secret\n",
+		    stderr);
+}
+
 static void
 print_text(const struct run_close *close, const json_t *closed,
     const struct run_reasons *reasons, const json_t *lacking,
@@ -233,21 +256,13 @@ print_text(const struct run_close *close, const json_t *closed,
 {
 	/* Of a command that never began it says why that is. */
 	const char *why = close->child->started ? close->child->why : "";
-	size_t i;
 
 	fprintf(stderr, "\n%scountersign: run %s%s, %.1f s, command ended with %d\n",
 	    cli_colour(stderr, CLI_BOLD), cli_clean(client_str(closed, "id")),
 	    cli_colour(stderr, CLI_PLAIN), close->seconds, close->child->status);
 	print_counts(closed);
 	print_below(&reasons->below);
-	for (i = 0; i < reasons->n && i < RUN_REASONS_SHOWN; i++)
-		fprintf(stderr, "    %zu x %s%s: %s\n", reasons->one[i].count,
-		    cli_clean(reasons->one[i].rule),
-		    reasons->one[i].below ? " (below)" : "",
-		    cli_clean(reasons->one[i].reason));
-	if (reasons->n > RUN_REASONS_SHOWN)
-		fprintf(stderr, "    and %zu other reasons; see `countersign ledger`\n",
-		    reasons->n - RUN_REASONS_SHOWN);
+	print_refusals(reasons, closed);
 	print_tunnels(reasons);
 	print_names(close);
 	print_lacking(lacking);
