@@ -16,6 +16,8 @@ pump_free(struct pump *pump)
 {
 	inflate_free(pump->inflate);
 	redact_free(pump->redact);
+	peek_free(pump->peek);
+	buf_free(&pump->unseen);
 	buf_free(&pump->pending);
 	*pump = (struct pump){ 0 };
 }
@@ -99,7 +101,7 @@ redact(struct pump *pump, struct slice in, bool last, char *room)
 }
 
 static enum pump_result
-emit(struct pump *pump, struct slice data, bool last, struct buf *out)
+put(struct pump *pump, struct slice data, bool last, struct buf *out)
 {
 	size_t n = data.n, bound, lead;
 	char *room;
@@ -123,6 +125,64 @@ emit(struct pump *pump, struct slice data, bool last, struct buf *out)
 		n = frame_chunk(room, n);
 	buf_commit(out, n);
 	return PUMP_MORE;
+}
+
+/* --- what a gzip file holds --------------------------------------------- */
+
+static enum pump_result
+put_unseen(struct pump *pump, bool last, struct buf *out)
+{
+	enum pump_result result = put(pump, buf_slice(&pump->unseen), last, out);
+
+	buf_free(&pump->unseen);
+	return result;
+}
+
+/* A piece of the file was looked at: it goes on with those held back before it, or
+ * stays with them. */
+static enum pump_result
+looked(struct pump *pump, enum peek_result result, struct slice piece, struct buf *out)
+{
+	if (result == PEEK_FOUND)
+		return PUMP_HIT;
+	if (result == PEEK_MEMORY || buf_add(&pump->unseen, piece, PUMP_MARK) != 0)
+		return PUMP_MEMORY;
+	if (result == PEEK_HOLD)
+		return PUMP_MORE;
+	if (result == PEEK_OVER) {
+		peek_free(pump->peek);
+		pump->peek = NULL;
+	}
+	return put_unseen(pump, false, out);
+}
+
+static bool
+may_be_file(struct pump *pump, struct slice data)
+{
+	bool first = !pump->begun && data.n > 0;
+
+	pump->begun |= first;
+	return first && pump->redact != NULL && !pump->stop_on_hit && peek_worth(*data.p);
+}
+
+static enum pump_result
+emit(struct pump *pump, struct slice data, bool last, struct buf *out)
+{
+	enum pump_result result = PUMP_MORE;
+	struct slice piece;
+
+	if (may_be_file(pump, data) && (pump->peek = peek_new(pump->redact)) == NULL)
+		return PUMP_MEMORY;
+	while (pump->peek != NULL && data.n > 0 && result == PUMP_MORE) {
+		piece = (struct slice){ data.p, data.n < PEEK_PIECE ? data.n : PEEK_PIECE };
+		data.p += piece.n;
+		data.n -= piece.n;
+		result = looked(pump, peek_look(pump->peek, piece), piece, out);
+	}
+	if (pump->peek != NULL && last && result == PUMP_MORE)
+		result = looked(pump, peek_end(pump->peek), SLICE(""), out);
+	return result != PUMP_MORE || pump->peek != NULL ? result :
+	    put(pump, data, last, out);
 }
 
 /* Decode what is pending, as far as the sink has room. */

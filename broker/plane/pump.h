@@ -9,6 +9,7 @@
 
 #include "http/chunk.h"
 #include "plane/buf.h"
+#include "plane/peek.h"
 #include "redact/inflate.h"
 #include "redact/redact.h"
 
@@ -44,6 +45,9 @@ struct pump {
 	struct redact *redact;		/* owned; NULL: as it is */
 	bool stop_on_hit;		/* a replacement would break what is inside: end instead */
 	struct early early;
+	bool begun;			/* a byte of the body has come */
+	struct peek *peek;		/* owned; NULL: no gzip file, or searched to its end */
+	struct buf unseen;		/* of the file, not to be passed on yet */
 	struct buf pending;		/* taken, not yet decoded */
 	uint64_t taken;			/* bytes of body taken from the source */
 	bool done;			/* the whole body is in the sink's buffer */
@@ -55,7 +59,8 @@ enum pump_result {
 	PUMP_DONE,	/* *in keeps what follows the body */
 	PUMP_BAD,	/* broken framing or coding */
 	PUMP_CUT,	/* the source ended before the body did */
-	PUMP_HIT,	/* stop_on_hit: nothing of the find was put out */
+	PUMP_HIT,	/* stop_on_hit, or in a gzip file: nothing of the find was put out,
+			 * or PEEK_EARLY bytes of it */
 	PUMP_MEMORY
 };
 

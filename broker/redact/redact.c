@@ -54,6 +54,12 @@ redact_new(struct redact_needles *needles)
 	return r;
 }
 
+struct redact *
+redact_like(const struct redact *redact)
+{
+	return redact_new(redact->needles);
+}
+
 static bool
 make_room(struct redact *r)
 {

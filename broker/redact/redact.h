@@ -54,6 +54,7 @@ void redact_needles_unref(struct redact_needles *needles);	/* any thread; NULL-s
 struct redact;	/* one stream's state */
 
 struct redact *redact_new(struct redact_needles *needles);	/* refs them; NULL: no memory */
+struct redact *redact_like(const struct redact *redact);	/* a new one for the same secret */
 void redact_free(struct redact *redact);	/* wipes; NULL-safe */
 void redact_reset(struct redact *redact);	/* a new stream, count 0 */
 

@@ -11,7 +11,7 @@ written by code that shares nothing with the broker: it is the ground truth of t
     POST /repos/o/r/issues   201
     /echo/KIND               answers with the credential in it: head, body, chunks, base64, base64url,
                              hex, percent, json, gzip, br, basic, split, trailer, big, cookie, utf16, base32,
-                             numbers, hexdump, quoted, octal
+                             numbers, hexdump, quoted, octal; gzip-file
     /public/...              200 without a credential
     /big?n=N                 N bytes; /chunked?n=N the same, chunked; POST /upload counts and hashes
     /sse?n=N&ms=M            server-sent events; /slow?ms=M; /truncate; /reset; /early (answers before the body)
@@ -181,7 +181,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         forms = {"body": raw, "hex": raw.hex().encode(), "base64": base64.b64encode(b"a" + raw + b"bc"),
                  "base64url": base64.urlsafe_b64encode(b"ab" + raw), "json": json.dumps({"t": "".join(f"\\u{ord(c):04x}" for c in secret)}).replace("\\\\", "\\").encode(),
                  "percent": "".join(f"%{b:02X}" for b in raw).encode(), "basic": base64.b64encode(b"x-access-token:" + raw),
-                 "gzip": gzip.compress(b"zipped " + raw + b" end"), "br": b"\x8b\x02\x80opaque\x03",
+                 "gzip": gzip.compress(b"zipped " + raw + b" end"), "gzip-file": gzip.compress(b"zipped " + raw + b" end"), "br": b"\x8b\x02\x80opaque\x03",
                  "utf16": ("wide " + secret + " end").encode("utf-16"), "base32": base64.b32encode(b"abc" + raw), "numbers": json.dumps(list(raw), indent=2).encode(),
                  "hexdump": raw.hex(":").encode(), "quoted": b"".join(b"=%02X" % c for c in raw[:20]) + b"=\r\n" + raw[20:], "octal": "".join(f"\\{b:03o}" for b in raw).encode()}
         extra = [("Content-Encoding", kind)] if kind in ("gzip", "br") else []

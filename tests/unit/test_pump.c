@@ -8,6 +8,7 @@
 #include "plane/pump.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -328,6 +329,116 @@ test_bomb(void **state)
 	pump_free(&pump);
 }
 
+/* A gzip file of text, stored or deflated; its length. */
+static size_t
+gzip_file(const char *text, int level, char *to, size_t cap)
+{
+	z_stream z = { 0 };
+	size_t n;
+
+	assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, 0), Z_OK);
+	z.next_in = (Bytef *)(uintptr_t)text;
+	z.avail_in = (uInt)strlen(text);
+	z.next_out = (Bytef *)to;
+	z.avail_out = (uInt)cap;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	n = cap - z.avail_out;
+	deflateEnd(&z);
+	return n;
+}
+
+/* What can be unpacked of what was put out. */
+static size_t
+unpack(const struct buf *out, char *to, size_t cap)
+{
+	struct inflate *inflate = inflate_new(SLICE("gzip"));
+	struct slice in = buf_slice(out);
+	size_t n = 0;
+
+	inflate_feed(inflate, &in, to, cap, &n);
+	inflate_free(inflate);
+	return n;
+}
+
+static struct redact *
+looking(void)
+{
+	struct redact_needles *needles = redact_needles_new(SLICE(SECRET), NULL);
+	struct redact *redact = redact_new(needles);
+
+	redact_needles_unref(needles);
+	return redact;
+}
+
+/* A file in which the secret is ends the answer, wherever it is cut, before more than
+ * three bytes of it can be unpacked. */
+static void
+test_gzip_file(void **state)
+{
+	static char file[8192], text[16384], plain[16384];
+	static const size_t pieces[] = { 1, 2, 7, 64, 1000, 8192 };
+	char *p = text;
+	size_t n, k;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		p += sprintf(p, "%u of no secret, ", i * 2654435761u);
+	strcpy(p, SECRET " and more");
+	for (int level = 0; level <= 19; level += level == 9 ? 10 : 9) {
+		if (level > 9)
+			p[strlen(SECRET)] = '\0';	/* its last bytes */
+		n = gzip_file(text + (level == 0 ? strlen(text) - 3000 : 0), level % 10, file, sizeof(file));
+		for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+			struct buf out = { 0 };
+			struct pump pump;
+
+			pump_init(&pump, FRAME_CLOSE, 0, FRAME_CLOSE, NULL, looking());
+			assert_int_equal(run(&pump, (struct slice){ file, n }, pieces[i], &out), PUMP_HIT);
+			k = unpack(&out, plain, sizeof(plain) - 1);
+			plain[k] = '\0';
+			assert_null(strstr(plain, "cana"));
+			assert_true(k > 0 || pieces[i] > 1000);
+			buf_free(&out);
+			pump_free(&pump);
+		}
+	}
+}
+
+/* Files without it, what only begins like one, one cut short, one with something
+ * behind it: every byte arrives. */
+static void
+test_other_files(void **state)
+{
+	static char file[8192], text[8192];
+	struct slice cases[6];
+	char *p = text;
+	size_t n;
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++)
+		p += sprintf(p, "%u canary-5e, ", i * 2654435761u);
+	n = gzip_file(text, 9, file, sizeof(file) - 16);
+	memcpy(file + n, "\0\0behind it", 12);
+	cases[0] = (struct slice){ file, n };
+	cases[1] = (struct slice){ file, n + 12 };
+	cases[2] = (struct slice){ file, n / 2 };
+	cases[3] = (struct slice){ file, 1 };
+	cases[4] = SLICE("\x1f\x8b\x08\xff is no gzip at all");
+	cases[5] = SLICE("\x1f and text");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (size_t piece = 1; piece < 1500; piece += piece) {
+			struct buf out = { 0 };
+			struct pump pump;
+
+			pump_init(&pump, FRAME_LENGTH, cases[i].n, FRAME_CLOSE, NULL, looking());
+			assert_int_equal(run(&pump, cases[i], piece, &out), PUMP_DONE);
+			assert_int_equal(out.len, cases[i].n);
+			assert_memory_equal(out.p + out.off, cases[i].p, cases[i].n);
+			buf_free(&out);
+			pump_free(&pump);
+		}
+}
+
 int
 main(void)
 {
@@ -337,6 +448,8 @@ main(void)
 		cmocka_unit_test(test_redaction), cmocka_unit_test(test_early_text),
 		cmocka_unit_test(test_early_secret), cmocka_unit_test(test_stop_on_hit),
 		cmocka_unit_test(test_coding), cmocka_unit_test(test_bomb),
+		cmocka_unit_test(test_gzip_file),
+		cmocka_unit_test(test_other_files),
 	};
 
 	if (sodium_init() < 0)
