@@ -83,6 +83,8 @@ outputs_clash(const struct verify_args *args)
 	size_t i, k;
 
 	for (i = 0; i < 3; i++) {
+		if (out_file_within(out[i], args->path))
+			return true;
 		for (k = 0; k < i; k++)
 			if (out_file_same(out[i], out[k]))
 				return true;
@@ -215,7 +217,8 @@ judge_args(const struct verify_args *args, int operands, const struct verify_def
 	if (why == NULL && args->path == NULL)
 		why = "which bundle or ledger?";
 	if (why == NULL && outputs_clash(args))
-		why = "what is written would replace what is read, or two outputs are one file";
+		why = "what is written would replace what is read or lie in the evidence, "
+		    "or two outputs are one file";
 	if (why == NULL)
 		return -1;
 	complain(defaults, why, 0);

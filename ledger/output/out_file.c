@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +60,46 @@ out_file_same(const char *path, const char *other)
 	return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* The directory that a file lies in, or would: to be freed, or NULL. */
+static char *
+directory_of(const char *path)
+{
+	char *real = realpath(path, NULL), *copy, *slash;
+
+	if (real != NULL && (slash = strrchr(real, '/')) != NULL)
+		slash[slash == real] = '\0';
+	if (real != NULL)
+		return real;
+	if ((copy = strdup(path)) == NULL)
+		return NULL;
+	real = realpath(dirname(copy), NULL);
+	free(copy);
+	return real;
+}
+
+bool
+out_file_within(const char *path, const char *dir)
+{
+	char *home, *top;
+	struct stat st;
+	bool within = false;
+	size_t n;
+
+	if (path == NULL || dir == NULL || strcmp(path, "-") == 0 ||
+	    stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+		return false;
+	home = directory_of(path);
+	top = realpath(dir, NULL);
+	if (home != NULL && top != NULL) {
+		n = strlen(top);
+		within = strncmp(home, top, n) == 0 &&
+		    (home[n] == '\0' || home[n] == '/' || n == 1);
+	}
+	free(home);
+	free(top);
+	return within;
+}
+
 /* Devices and pipes have nothing to sync. */
 static int
 flush_and_sync(FILE *stream)
@@ -72,7 +113,7 @@ flush_and_sync(FILE *stream)
 int
 out_file_close(struct out_file *file, int good)
 {
-	int saved = errno, status = good ? flush_and_sync(file->stream) : -1;
+	int saved = errno != 0 ? errno : EIO, status = good ? flush_and_sync(file->stream) : -1;
 
 	if (good && status != 0)
 		saved = errno;

@@ -23,6 +23,10 @@ int out_file_open(struct out_file *file, const char *path);
  * none, "-" no file. */
 bool out_file_same(const char *path, const char *other);
 
+/* Would it lie in that directory, or below it?  Links are followed; false where
+ * dir is none. */
+bool out_file_within(const char *path, const char *dir);
+
 /* Flush, sync and put in place; or, where the writer failed (good is 0), leave
  * what was there.  0, or -1 and errno. */
 int out_file_close(struct out_file *file, int good);
