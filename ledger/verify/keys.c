@@ -29,8 +29,14 @@ check_pinned(const struct load *load, const struct verify_options *options,
 	for (unsigned i = 0; log != NULL && i < log->epochs; i++) {
 		const struct trust_epoch *want = &log->epoch[i];
 
-		if (want->epoch >= load->epochs.count)
-			continue;	/* not reached here */
+		if (want->epoch >= load->epochs.count) {
+			/* an earlier run's bundle need not reach it */
+			if (load->kind == VERIFY_LEDGER)
+				verify_find(result, VERIFY_GAP, "rollback", "the policy pins "
+				    "the key of epoch %" PRIu64 ", this ledger has %u: what "
+				    "came later is gone", want->epoch, load->epochs.count - 1);
+			continue;
+		}
 		if (memcmp(load->epochs.epoch[want->epoch].key.pk, want->key.pk,
 		    NOTE_PK_LEN) != 0)
 			verify_find(result, VERIFY_GAP, "key", "the key of epoch "
