@@ -21,6 +21,15 @@ const char cmd_publish_details[] =
 "Writes checkpoint and tile/... below DIR (c2sp.org/tlog-tiles), for any web\n"
 "server; what is there already stays.  Run it again when the ledger has grown.";
 
+static bool
+is_same(int dirfd, int out)
+{
+	struct stat a, b;
+
+	return fstat(dirfd, &a) != 0 || fstat(out, &b) != 0 ||
+	    (a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
 int
 cmd_publish(const struct opts *opts)
 {
@@ -46,7 +55,9 @@ cmd_publish(const struct opts *opts)
 	out = evidence_dir(out_path);
 	if (out < 0)
 		cli_err("%s: %s", out_path, strerror(errno));
-	if (dirfd >= 0 && out >= 0) {
+	if (dirfd >= 0 && out >= 0 && is_same(dirfd, out)) {
+		cli_err("%s: that is the ledger itself, which only its recorder writes", out_path);
+	} else if (dirfd >= 0 && out >= 0) {
 		status = tiles_publish(dirfd, out, opt_flag(opts, "entries"),
 		    &written, &problem);
 		if (status != 0)
