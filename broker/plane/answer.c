@@ -1,6 +1,8 @@
 /* The upstream's answer on its way to the client. */
 #include "plane/relay.h"
 
+#include <stdio.h>
+
 #define INTERIMS_MAX 16		/* 1xx responses before the final one */
 
 /* --- response: upstream to client ------------------------------------- */
@@ -29,11 +31,16 @@ upstream_lost(struct conn *conn)
 	    "the upstream closed the connection before it answered");
 }
 
+/* rule: what it breaks, static text, nothing of the answer. */
 static enum flow
-answer_malformed(struct conn *conn)
+answer_malformed(struct conn *conn, const char *rule)
 {
+	char reason[160];
+
+	snprintf(reason, sizeof(reason),
+	    "the upstream's answer is not well-formed HTTP: %s", rule);
 	return relay_fail(conn, "upstream_malformed", 502, "upstream/malformed",
-	    "the upstream's answer is not well-formed HTTP");
+	    reason);
 }
 
 static enum flow
@@ -47,7 +54,7 @@ switch_protocol(struct conn *conn, const struct head *head)
 	if (!exchange->websocket || accept == NULL || to == NULL ||
 	    !slice_case_eq(to->value, SLICE("websocket")) ||
 	    !slice_eq(accept->value, slice_of(exchange->accept)))
-		return answer_malformed(conn);
+		return answer_malformed(conn, "a 101 that nobody asked for");
 	exchange->status = 101;
 	exchange->answered = true;
 	if (reply_upgrade(exchange, head) != REPLY_OK)
@@ -91,7 +98,7 @@ understood(struct conn *conn, const struct head *head)
 	if (head->status == 100)
 		return FLOW_MOVED;	/* the client has had ours */
 	if (++exchange->interims > INTERIMS_MAX)
-		return answer_malformed(conn);
+		return answer_malformed(conn, "too many interim answers");
 	return reply_interim(exchange, head) == REPLY_OK ? FLOW_MOVED :
 	    relay_no_memory(conn);
 }
@@ -123,7 +130,8 @@ parse_answer(struct conn *conn, struct slice bytes, struct slice *rest)
 	if (result == HEAD_MORE && bytes.n < HEAD_BYTES_MAX)
 		return FLOW_WAIT;
 	if (result != HEAD_DONE)
-		return answer_malformed(conn);
+		return answer_malformed(conn, result == HEAD_BAD ? error.rule :
+		    "the head is too long");
 	exchange->looked = 0;
 	*rest = (struct slice){ bytes.p + used, bytes.n - used };
 	return understood(conn, head);
@@ -150,7 +158,7 @@ read_answer(struct conn *conn)
 		bytes = (struct slice){ scratch, (size_t)n };
 		if (upstream->in.len > 0) {
 			if (buf_add(&upstream->in, bytes, 2 * SCRATCH_LEN) != 0)
-				return answer_malformed(conn);
+				return answer_malformed(conn, "the head is too long");
 			bytes = buf_slice(&upstream->in);
 		}
 	}

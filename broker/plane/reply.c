@@ -166,13 +166,16 @@ tells_length(const struct exchange *exchange, const struct head *head)
 	return strcmp(exchange->method, "HEAD") == 0 || head->status == 304;
 }
 
+/* Alt-Svc invites the client to the same service by another way, HTTP/3 mostly,
+ * which does not lead through here. */
 static bool
 passes(const struct exchange *exchange, const struct head *head,
     const struct head_field *field, bool decoded)
 {
 	if (head_hop_by_hop(head, field))
 		return false;
-	if (slice_case_eq(field->name, SLICE("Content-Length")))
+	if (slice_case_eq(field->name, SLICE("Content-Length")) ||
+	    slice_case_eq(field->name, SLICE("Alt-Svc")))
 		return false;
 	return !decoded || !slice_case_eq(field->name, SLICE("Content-Encoding"));
 }

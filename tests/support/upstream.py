@@ -15,6 +15,7 @@ written by code that shares nothing with the broker: it is the ground truth of t
     /public/...              200 without a credential
     /big?n=N                 N bytes; /chunked?n=N the same, chunked; POST /upload counts and hashes
     /sse?n=N&ms=M            server-sent events; /slow?ms=M; /truncate; /reset; /early (answers before the body)
+    /elsewhere (with Alt-Svc)  /unlike-http (two lengths)
     /status/NNN  /redirect?to=URL  /100 (sends 103 first)  /until-close
     /git/REPO.git/...        git smart HTTP, Basic with the secret as password
 """
@@ -245,6 +246,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(302, b"", extra=[("Location", query.get("to", "https://other.example/"))])
         if path == "/100":
             self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n")
+        if path == "/elsewhere":
+            return self.answer(200, b"{}", extra=[("Alt-Svc", 'h3=":443"'), ("X-Other", "1")])
+        if path == "/unlike-http":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc")
+            self.close_connection = True
+            return None
         if path in ("/truncate", "/reset"):
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b"t" * 300)
             self.wfile.flush()
