@@ -149,6 +149,23 @@ check_tree(const char *path, char *err, size_t err_len)
 }
 
 int
+home_narrow(char *err, size_t err_len)
+{
+	const char *dir = home_dir(err, err_len);
+	struct stat st;
+
+	if (dir == NULL)
+		return -1;
+	if (stat(dir, &st) != 0)
+		return trouble(err, err_len, dir, errno);
+	if (st.st_uid != geteuid() || (st.st_mode & 077) == 0 ||
+	    (st.st_mode & 022) != 0)
+		return 0;
+	return chmod(dir, st.st_mode & 0700) == 0 ? 1 :
+	    trouble(err, err_len, dir, errno);
+}
+
+int
 home_check_owned(const char *path, char *err, size_t err_len)
 {
 	const char *dir = home_dir(err, err_len);

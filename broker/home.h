@@ -33,6 +33,13 @@ int home_name_check(const char *dir, char *err, size_t err_len);
  * to do.  Links on the way are followed, those within are not. */
 int home_check_owned(const char *path, char *err, size_t err_len);
 
+/*
+ * The home is for its owner alone: that others may read or search it is taken away.
+ * One that they may write is left, to be refused: nobody knows what they did.  1: it
+ * was; 0: there was nothing to do, or it is not ours to change; -1 with a message.
+ */
+int home_narrow(char *err, size_t err_len);
+
 /* Is there a vault in HOME?  0, or -1 with a message that says what to do. */
 int home_need_vault(char *err, size_t err_len);
 

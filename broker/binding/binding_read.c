@@ -273,6 +273,10 @@ allow_check(json_t *allow, bool escaped_slash, const char *where, char *err,
 		if (strncmp(text, "CONNECT ", 8) == 0)
 			return binding_fail(err, err_len, where,
 			    "an entry of allow can match nothing: CONNECT");
+		if (strncmp(text, "TRACE ", 6) == 0 ||
+		    strncmp(text, "TRACK ", 6) == 0)
+			return binding_fail(err, err_len, where,
+			    "an entry of allow can match nothing: TRACE and TRACK are refused, since they send the credential back");
 		if (strstr(space, "%2f") != NULL)
 			return binding_fail(err, err_len, where,
 			    "an escaped slash in allow is written %2F");

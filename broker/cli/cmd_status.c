@@ -2,6 +2,7 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/start.h"
+#include "policy/command/command_data.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -271,6 +272,17 @@ cmd_stop(const struct opts *opts)
 	return rc;
 }
 
+/* It is in force now, and what is misspelt in it is not: said, since a pack may have
+ * members of its own. */
+static void
+look_at_data(void)
+{
+	char path[PATH_MAX];
+
+	cli_home_path("pack", path, sizeof(path));
+	(void)command_data_look(path);
+}
+
 int
 cmd_reload(const struct opts *opts)
 {
@@ -295,6 +307,8 @@ cmd_reload(const struct opts *opts)
 		puts("no daemon runs: the next one reads the policy when it starts");
 	else
 		rc = client_fail(result, &reply);
+	if (rc == CLI_OK)
+		look_at_data();
 	client_reply_release(&reply);
 	return rc;
 }

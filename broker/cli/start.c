@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/home_key.h"
+#include "home.h"
 #include "trouble.h"
 
 #include <errno.h>
@@ -258,6 +259,12 @@ start_daemon(bool *started, char *err, size_t err_len)
 	*started = false;
 	if (start_running())
 		return 0;
+	if ((rc = home_narrow(err, err_len)) == -1)
+		return -1;
+	if (rc == 1)
+		cli_err("others could look into %s: its mode is 0700 now",
+		    cli_home());
+	rc = -1;
 	cli_home_path("run", path, sizeof(path));
 	(void)mkdir(path, 0700);
 	cli_home_path("run/start.lock", path, sizeof(path));

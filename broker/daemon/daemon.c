@@ -297,6 +297,17 @@ open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 }
 
 static int
+narrow_home(char *err, size_t err_len)
+{
+	int rc = home_narrow(err, err_len);
+
+	if (rc == 1)
+		log_event(LOG_WARNING, "home_narrowed", "others could look into "
+		    "the home; its mode is 0700 now");
+	return rc < 0 ? -1 : 0;
+}
+
+static int
 open_parts(struct daemon *daemon, const struct daemon_options *options,
     char *err, size_t err_len)
 {
@@ -312,6 +323,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	    check_packs(err, err_len) != 0 ||
 	    open_discover(daemon, pack, err, err_len) != 0 ||
 	    pack_digest(daemon, pack, err, err_len) != 0 ||
+	    narrow_home(err, err_len) != 0 ||
 	    start_anchorer(daemon, err, err_len) != 0)
 		return -1;
 	engine_look(&daemon->conf->policy, NULL, &daemon->engine_token);

@@ -90,8 +90,22 @@ scopes_set(struct delegation *out, const struct delegation *parent,
 	return true;
 }
 
+/* A scope that names nothing would be taken, and allow nothing. */
+static bool
+names_something(const char *scope, const struct bindings *bindings)
+{
+	static const char *const kinds[] = { "*", "http", "connect", "credential",
+		"tool", "file", "dns", "egress", "budget" };
+	const struct slice name = { scope, strcspn(scope, ":") };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (slice_eq(name, slice_of(kinds[i])))
+			return true;
+	return bindings_by_id(bindings, name) != NULL;
+}
+
 static int
-scopes_check(const struct delegation *parent,
+scopes_check(const struct delegation *parent, const struct bindings *bindings,
     const struct gate_run_options *options, struct gate_problem *why)
 {
 	size_t n = options->scopes != NULL ? options->n_scopes : 0;
@@ -113,6 +127,14 @@ scopes_check(const struct delegation *parent,
 		    options->scopes[i]);
 		return no(why, 403, "delegation/widened", detail,
 		    "ask for scopes that the run itself has");
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (names_something(options->scopes[i], bindings))
+			continue;
+		snprintf(detail, sizeof(detail), "no binding and no kind of action "
+		    "has the name of the scope %s", options->scopes[i]);
+		return no(why, 400, "delegation/bad-scope", detail,
+		    "a scope is *, BINDING, BINDING:METHOD, tool:NAME or a kind of action: see countersign bindings");
 	}
 	return 0;
 }
@@ -221,7 +243,7 @@ json_make(struct delegation *delegation, const struct run *parent,
 /* --- making one ------------------------------------------------------ */
 
 int
-delegation_make(const struct run *parent,
+delegation_make(const struct run *parent, const struct bindings *bindings,
     const struct gate_run_options *options, struct delegation **out,
     struct gate_problem *why)
 {
@@ -232,7 +254,7 @@ delegation_make(const struct run *parent,
 	*out = NULL;
 	if (parent == NULL && options->scopes == NULL && options->ttl_s <= 0)
 		return 0;
-	if (scopes_check(above, options, why) == -1)
+	if (scopes_check(above, bindings, options, why) == -1)
 		return -1;
 	made = calloc(1, sizeof(*made));
 	if (made == NULL || !scopes_set(made, above, options)) {

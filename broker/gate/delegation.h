@@ -26,9 +26,10 @@ struct delegation {
 /*
  * For a run that is being opened: parent and what is asked for.  *out is NULL
  * where nothing narrows it (no parent, no scopes, no end).  0, or -1 with a
- * problem: more is asked than the parent has, or not understood.
+ * problem: more is asked than the parent has, or not understood, or what no binding
+ * and no kind of action is called.
  */
-int delegation_make(const struct run *parent,
+int delegation_make(const struct run *parent, const struct bindings *bindings,
     const struct gate_run_options *options, struct delegation **out,
     struct gate_problem *why);
 void delegation_free(struct delegation *delegation);

@@ -221,7 +221,7 @@ run_new(struct gate *gate, struct rules *rules,
 	run->opened_boot_ns = clock_boot_ns();
 	run->limits = parent == NULL ? options->limits :
 	    budget_narrow(&options->limits, &parent->limits);
-	if (delegation_make(parent, options, &run->delegation, why) == -1 ||
+	if (delegation_make(parent, rules->bindings, options, &run->delegation, why) == -1 ||
 	    run_allowances_make(gate, rules, run) == -1) {
 		run_unref(run);
 		return NULL;

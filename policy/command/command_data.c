@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/pack.h"
 #include "policy/value/utf8.h"
 
 #define PLACE_MAX 300	/* bytes of "data.bindings.x.allow[3]", cut behind */
@@ -296,6 +297,69 @@ member_of(const struct shape *shape, const struct value *key)
 	return NULL;
 }
 
+#define NEAR_NAME 24	/* bytes of the longest name that is compared */
+
+/* How many bytes must be put in, taken out or changed to make one of the other. */
+static unsigned
+distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	unsigned row[NEAR_NAME + 1], before, diagonal;
+
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= a_len; i++) {
+		diagonal = row[0];
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_len; j++) {
+			before = row[j];
+			row[j] = diagonal + (a[i - 1] != b[j - 1]);
+			if (before + 1 < row[j])
+				row[j] = before + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			diagonal = before;
+		}
+	}
+	return row[b_len];
+}
+
+/* The known name that was most likely meant, or NULL. */
+static const char *
+nearest(const struct shape *shape, const struct value *key)
+{
+	const char *found = NULL;
+	unsigned least = 3, d;
+
+	if (key->kind != VALUE_STRING || key->str.n > NEAR_NAME)
+		return NULL;
+	for (const struct member *m = shape->members; m->name != NULL; m++) {
+		const size_t n = strlen(m->name);
+
+		if (n > NEAR_NAME)
+			continue;
+		d = distance(key->str.p, key->str.n, m->name, n);
+		if (d < least && d * 2 < n) {
+			least = d;
+			found = m->name;
+		}
+	}
+	return found;
+}
+
+static unsigned
+unknown_member(const struct shape *shape, const struct value *key,
+    const struct place *place)
+{
+	const char *meant = nearest(shape, key);
+
+	if (meant == NULL && shape->open)	/* the pack's own */
+		return 0;
+	printf("warning: %s: nobody reads this%s%s%s\n", place->text,
+	    meant != NULL ? "; is " : "", meant != NULL ? meant : "",
+	    meant != NULL ? " meant?" : "");
+	return 1;
+}
+
 static unsigned
 check_missing(const struct shape *shape, const struct value *v,
     const struct place *place)
@@ -327,13 +391,8 @@ check_members(const struct shape *shape, const struct value *v,
 		const struct member *m = member_of(shape, key);
 
 		step(place, key, i);
-		if (m != NULL) {
-			bad += check(m->shape, value_at(v, i), place);
-		} else if (!shape->open) {
-			printf("warning: %s: nobody reads this\n",
-			    place->text);
-			bad++;
-		}
+		bad += m != NULL ? check(m->shape, value_at(v, i), place) :
+		    unknown_member(shape, key, place);
 		back(place, here);
 	}
 	return bad;
@@ -365,4 +424,15 @@ command_data_check(const struct value *data)
 	struct place place = { .text = "data", .n = 4 };
 
 	return data != NULL ? check(&document, data, &place) : 0;
+}
+
+unsigned
+command_data_look(const char *pack_path)
+{
+	char err[256];
+	struct policy_pack *pack = policy_pack_load(pack_path, err, sizeof(err));
+	unsigned warnings = pack != NULL ? command_data_check(pack->data) : 0;
+
+	policy_pack_unref(pack);
+	return warnings;
 }

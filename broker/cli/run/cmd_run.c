@@ -97,6 +97,23 @@ budget(struct session *session, json_t **out)
 	return 0;
 }
 
+/* A name, not NAME=VALUE, which would keep nothing. */
+static int
+keep_env_check(struct session *session)
+{
+	const char *name;
+	size_t cursor = 0;
+
+	while ((name = opt_next(session->opts, "keep-env", &cursor)) != NULL) {
+		if (*name != '\0' && strchr(name, '=') == NULL)
+			continue;
+		snprintf(session->err, sizeof(session->err), "--keep-env takes the "
+		    "name of a variable that is set already, without a value");
+		return -1;
+	}
+	return 0;
+}
+
 /* What the run may do, and how long; -1 with a message. */
 static int
 narrow(struct session *session)
@@ -104,6 +121,8 @@ narrow(struct session *session)
 	const char *scope;
 	size_t cursor = 0;
 
+	if (keep_env_check(session) != 0)
+		return -1;
 	while ((scope = opt_next(session->opts, "scope", &cursor)) != NULL) {
 		if (session->scopes == NULL)
 			session->scopes = json_array();
