@@ -1,5 +1,6 @@
 #include "cli/run/run_child.h"
 #include "cli/cli.h"
+#include "cli/run/run_limits.h"
 #include "cli/run/run_tty.h"
 #include "ledger/confine.h"
 
@@ -68,6 +69,9 @@ become(const struct run_child *child, int fd, pid_t parent,
 	/* Without the rights for it nothing is hidden, either, and that was said. */
 	if (run_tty_guard() != 0 && errno != EACCES)
 		cli_err("note: the command could type into this terminal: %s",
+		    strerror(errno));
+	if (run_limits_guard() != 0 && errno != EACCES)
+		cli_err("note: the command could set limits of the daemon: %s",
 		    strerror(errno));
 	/* An agent must not go on without its broker. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
