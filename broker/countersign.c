@@ -139,8 +139,10 @@ static const struct cli_command table[] = {
 	  .summary = "Stop the daemon in order" },
 	{ .name = "credential", .sub = credential_table,
 	  .summary = "Helpers that programs call for a credential" },
-	{ .name = "completion", .operands = "bash|zsh|fish", .run = cmd_completion,
-	  .summary = "Print a shell's completion" },
+	{ .name = "completion", .operands = "bash|zsh|fish|names KIND", .run = cmd_completion,
+	  .summary = "Print a shell's completion",
+	  .details = "KIND is secrets, bindings, runs or packs: the names that there are, as far as\n"
+	  "the home or a running daemon tell at once; what the completions ask for." },
 	{ .name = "version", .operands = "", .opts = json_opt, .run = version,
 	  .summary = "Print the version" },
 	{ .name = "help", .operands = "[COMMAND]", .run = help,

@@ -1,9 +1,12 @@
 /*
  * countersign completion bash|zsh|fish: made of the tables that are obeyed.
- * contrib/completion holds what this prints; a test compares.
+ * contrib/completion holds what this prints; a test compares.  Names that only the
+ * home or the daemon know are asked for when they are wanted (completion names).
  */
 #include "cli/cmd.h"
+#include "cli/cmd_names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct cli_command *commands;
@@ -48,6 +51,24 @@ options_of(const struct cli_command *command)
 		printf("%s--%s", i > 0 ? " " : "", opts[i].name);
 }
 
+/* In the shell at hand: what to do for a place where names may stand.  Options have
+ * the same ones in every command. */
+static void (*place)(const char *pattern, const char *kind);
+
+static void
+operand_place(const char *path, const struct cli_command *command)
+{
+	const char *kind = cmd_names_kind(path, NULL);
+
+	(void)command;
+	if (kind != NULL)
+		place(path, kind);
+}
+
+static const char *const named_options[] = { "secret", "binding", "scope", "run",
+	"pack" };
+#define NAMED_OPTIONS (sizeof(named_options) / sizeof(named_options[0]))
+
 /* --- bash ------------------------------------------------------------ */
 
 static void
@@ -70,12 +91,34 @@ bash_case(const char *path, const struct cli_command *command)
 	puts("\" ;;");
 }
 
+/* zsh reads the same. */
+static void
+case_of_kind(const char *pattern, const char *kind)
+{
+	printf("\t\"%s\") kind=%s ;;\n", pattern, kind);
+}
+
+/* before: the word before the one that is completed; at: the command; nothing: what
+ * empties what was on offer, since an option's value is no option. */
+static void
+cases_of_kind(const char *before, const char *at, const char *nothing)
+{
+	place = case_of_kind;
+	printf("\tcase \"%s\" in\n", before);
+	for (size_t i = 0; i < NAMED_OPTIONS; i++)
+		printf("\t\"--%s\") kind=%s %s ;;\n", named_options[i],
+		    cmd_names_kind("", named_options[i]), nothing);
+	printf("\t-*) ;;\n\t*) case \"%s\" in\n", at);
+	walk(commands, "", operand_place);
+	puts("\tesac ;;\n\tesac");
+}
+
 static void
 bash(void)
 {
 	puts("# bash completion for countersign: made by `countersign completion bash`\n"
 	    "_countersign()\n{\n"
-	    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} path='' words='' i\n"
+	    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} path='' words='' kind='' i\n"
 	    "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	    "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { COMPREPLY=(); return; }\n"
 	    "\t\tcase \"$path ${COMP_WORDS[i]}\" in");
@@ -87,7 +130,9 @@ bash(void)
 	words_of(commands);
 	puts("\" ;;");
 	walk(commands, "", bash_case);
-	puts("\tesac\n"
+	puts("\tesac");
+	cases_of_kind("${COMP_WORDS[COMP_CWORD-1]}", "$path", "words=''");
+	puts("\t[[ -n $kind && $cur != -* ]] && words=\"$words $(countersign completion names \"$kind\" 2>/dev/null)\"\n"
 	    "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
 	    "}\ncomplete -o default -F _countersign countersign");
 }
@@ -156,7 +201,11 @@ zsh(void)
 	zsh_words(commands);
 	puts("\t\t) ;;");
 	walk(commands, "", zsh_case);
-	puts("esac\n_describe 'countersign' offer || _files");
+	puts("esac\nlocal kind=");
+	cases_of_kind("${words[CURRENT-1]}", "$at", "offer=()");
+	puts("if [[ -n $kind && ${words[CURRENT]} != -* ]]; then\n"
+	    "\toffer+=(${(f)\"$(countersign completion names $kind 2>/dev/null)\"})\nfi\n"
+	    "_describe 'countersign' offer || _files");
 }
 
 /* --- fish ------------------------------------------------------------ */
@@ -178,11 +227,24 @@ fish_one(const char *path, const struct cli_command *command)
 		return;
 	cli_opts(command, opts);
 	for (i = 0; opts[i].name != NULL; i++) {
-		printf("complete -c countersign -n '__countersign_at \"%s\"' -l %s%s -d '",
+		const char *kind = cmd_names_kind("", opts[i].name);
+
+		printf("complete -c countersign -n '__countersign_at \"%s\"' -l %s%s",
 		    path, opts[i].name, opts[i].arg != NULL ? " -r" : "");
+		if (kind != NULL)
+			printf(" -a '(countersign completion names %s "
+			    "2>/dev/null)'", kind);
+		fputs(" -d '", stdout);
 		quoted(opts[i].help, false);
 		puts("'");
 	}
+}
+
+static void
+fish_place(const char *path, const char *kind)
+{
+	printf("complete -c countersign -n '__countersign_at \"%s\"' -a '(countersign "
+	    "completion names %s 2>/dev/null)'\n", path, kind);
 }
 
 static void
@@ -204,6 +266,8 @@ fish(void)
 	puts("\n\t\t\tset path \"$path $word\"\n\t\tend\n\tend\n"
 	    "\ttest \"$path\" = \"$argv[1]\"\nend");
 	walk(commands, "", fish_one);
+	place = fish_place;
+	walk(commands, "", operand_place);
 }
 
 int
@@ -211,6 +275,9 @@ cmd_completion(const struct opts *opts)
 {
 	const char *shell = opts->n_rest == 1 ? opts->rest[0] : "";
 
+	if (opts->n_rest == 2 && strcmp(opts->rest[0], "names") == 0)
+		return cmd_names(opts->rest[1]) == 0 ? CLI_OK :
+		    cli_usage("names of secrets, bindings, runs or packs");
 	if (strcmp(shell, "bash") == 0)
 		bash();
 	else if (strcmp(shell, "zsh") == 0)

@@ -1,7 +1,7 @@
 # bash completion for countersign: made by `countersign completion bash`
 _countersign()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} path='' words='' i
+	local cur=${COMP_WORDS[COMP_CWORD]} path='' words='' kind='' i
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
@@ -70,6 +70,27 @@ _countersign()
 	" version") words="--json --help" ;;
 	" help") words="--help" ;;
 	esac
+	case "${COMP_WORDS[COMP_CWORD-1]}" in
+	"--secret") kind=secrets words='' ;;
+	"--binding") kind=bindings words='' ;;
+	"--scope") kind=bindings words='' ;;
+	"--run") kind=runs words='' ;;
+	"--pack") kind=packs words='' ;;
+	-*) ;;
+	*) case "$path" in
+	" secret rotate") kind=secrets ;;
+	" secret revoke") kind=secrets ;;
+	" bind") kind=secrets ;;
+	" unbind") kind=bindings ;;
+	" policy check") kind=packs ;;
+	" policy eval") kind=packs ;;
+	" policy test") kind=packs ;;
+	" policy build") kind=packs ;;
+	" policy diff") kind=packs ;;
+	" bundle") kind=runs ;;
+	esac ;;
+	esac
+	[[ -n $kind && $cur != -* ]] && words="$words $(countersign completion names "$kind" 2>/dev/null)"
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 complete -o default -F _countersign countersign

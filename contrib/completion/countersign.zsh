@@ -406,4 +406,28 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 esac
+local kind=
+	case "${words[CURRENT-1]}" in
+	"--secret") kind=secrets offer=() ;;
+	"--binding") kind=bindings offer=() ;;
+	"--scope") kind=bindings offer=() ;;
+	"--run") kind=runs offer=() ;;
+	"--pack") kind=packs offer=() ;;
+	-*) ;;
+	*) case "$at" in
+	" secret rotate") kind=secrets ;;
+	" secret revoke") kind=secrets ;;
+	" bind") kind=secrets ;;
+	" unbind") kind=bindings ;;
+	" policy check") kind=packs ;;
+	" policy eval") kind=packs ;;
+	" policy test") kind=packs ;;
+	" policy build") kind=packs ;;
+	" policy diff") kind=packs ;;
+	" bundle") kind=runs ;;
+	esac ;;
+	esac
+if [[ -n $kind && ${words[CURRENT]} != -* ]]; then
+	offer+=(${(f)"$(countersign completion names $kind 2>/dev/null)"})
+fi
 _describe 'countersign' offer || _files
