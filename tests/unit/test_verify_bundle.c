@@ -392,10 +392,39 @@ an_older_bundle(void **state)
 	assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
 }
 
+/* The log signed another tree of a size within the bundle: evidence by itself. */
+static void
+an_anchor_of_another_history(void **state)
+{
+	struct checkpoint at = { .origin = MAKER_ORIGIN };
+	char dir[128], note[CHECKPOINT_NOTE_MAX + 1], file[sizeof(note) + 16], name[64];
+	char *manifest;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+	at.size = result.first + 3;
+	assert_true(checkpoint_sign(&at, &good.key, good.sk, note, sizeof(note)) > 0);
+	snprintf(file, sizeof(file), "old 0\n\n%s", note);
+	snprintf(name, sizeof(name), "%020llu.anchor", (unsigned long long)at.size);
+	snprintf(dir, sizeof(dir), "%s/ledger/anchors", bundle);
+	manifest = read_file(bundle, "manifest.json", &len);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	write_file(dir, name, file, strlen(file));
+	correct_manifest(bundle);
+	assert_int_equal(verify(bundle), VERIFY_GAP);
+	assert_true(finds("fork"));
+	remove_tree(dir);
+	write_file(bundle, "manifest.json", manifest, len);
+	free(manifest);
+	assert_int_equal(verify(bundle), VERIFY_COMPLETE);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_anchor_of_another_history),
 		cmocka_unit_test(an_older_bundle),
 		cmocka_unit_test(other_files_flipped),
 		cmocka_unit_test(leaves_and_key_forged),
