@@ -187,7 +187,7 @@ body_ended(struct conn *conn, enum pump_result result)
 		    "upstream_timeout" : "upstream_truncated");
 	case PUMP_MEMORY:
 		return relay_broken_off(conn, "out_of_memory");
-	case PUMP_HIT:	/* in a gzip file, where it cannot be replaced */
+	case PUMP_HIT:	/* in a gzip file or in pieces, where it cannot be replaced */
 		exchange->redactions++;
 		return relay_broken_off(conn, "secret_in_stream");
 	default:

@@ -17,6 +17,7 @@ pump_free(struct pump *pump)
 	inflate_free(pump->inflate);
 	redact_free(pump->redact);
 	peek_free(pump->peek);
+	pieces_free(pump->pieces);
 	buf_free(&pump->unseen);
 	buf_free(&pump->pending);
 	*pump = (struct pump){ 0 };
@@ -120,6 +121,9 @@ put(struct pump *pump, struct slice data, bool last, struct buf *out)
 		memcpy(room + lead, data.p, n);
 	if (pump->stop_on_hit && pump->redact != NULL &&
 	    redact_count(pump->redact) > 0)
+		return PUMP_HIT;
+	/* what was replaced is in no piece any more */
+	if (pump->pieces != NULL && pieces_feed(pump->pieces, (struct slice){ room + lead, n }))
 		return PUMP_HIT;
 	if (lead > 0)
 		n = frame_chunk(room, n);

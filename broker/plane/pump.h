@@ -11,6 +11,7 @@
 #include "plane/buf.h"
 #include "plane/peek.h"
 #include "redact/inflate.h"
+#include "redact/pieces.h"
 #include "redact/redact.h"
 
 #define PUMP_MARK 65536		/* bytes in the sink's buffer: no more is taken */
@@ -45,6 +46,7 @@ struct pump {
 	struct redact *redact;		/* owned; NULL: as it is */
 	bool stop_on_hit;		/* a replacement would break what is inside: end instead */
 	struct early early;
+	struct pieces *pieces;		/* owned; NULL: no streamed answer */
 	bool begun;			/* a byte of the body has come */
 	struct peek *peek;		/* owned; NULL: no gzip file, or searched to its end */
 	struct buf unseen;		/* of the file, not to be passed on yet */
@@ -60,7 +62,7 @@ enum pump_result {
 	PUMP_BAD,	/* broken framing or coding */
 	PUMP_CUT,	/* the source ended before the body did */
 	PUMP_HIT,	/* stop_on_hit, or in a gzip file: nothing of the find was put out,
-			 * or PEEK_EARLY bytes of it */
+			 * or PEEK_EARLY bytes of it; or in pieces: less than half */
 	PUMP_MEMORY
 };
 

@@ -307,6 +307,19 @@ start_pump(struct exchange *exchange, enum frame from, uint64_t length,
 	    secret_bytes(exchange->verdict.secret).n >= PUMP_EARLY_SECRET;
 }
 
+/* Of an answer that is streamed in pieces of text they are watched, too. */
+static enum reply
+want_pieces(struct exchange *exchange, const struct head *head)
+{
+	const struct head_field *type = head_find(head, SLICE("Content-Type"));
+	struct redact_needles *needles = exchange->verdict.needles;
+
+	if (needles == NULL || type == NULL || !pieces_expected(type->value))
+		return REPLY_OK;
+	exchange->response.pieces = pieces_new(needles);
+	return exchange->response.pieces != NULL ? REPLY_OK : REPLY_MEMORY;
+}
+
 /* --- the three kinds -------------------------------------------------- */
 
 enum reply
@@ -359,6 +372,8 @@ reply_begin(struct exchange *exchange, const struct head *head)
 	}
 	start_pump(exchange, from, head->body_len,
 	    exchange->holding ? FRAME_CLOSE : to, inflate);
+	if (want_pieces(exchange, head) != REPLY_OK)
+		return REPLY_MEMORY;
 	if (exchange->holding)
 		return REPLY_OK;
 	if (from == FRAME_NONE && head->status != 204 && (head->has_length ||

@@ -11,7 +11,7 @@ written by code that shares nothing with the broker: it is the ground truth of t
     POST /repos/o/r/issues   201
     /echo/KIND               answers with the credential in it: head, body, chunks, base64, base64url,
                              hex, percent, json, gzip, br, basic, split, trailer, big, cookie, utf16, base32,
-                             numbers, hexdump, quoted, octal; gzip-file
+                             numbers, hexdump, quoted, octal; gzip-file, events
     /public/...              200 without a credential
     /big?n=N                 N bytes; /chunked?n=N the same, chunked; POST /upload counts and hashes
     /sse?n=N&ms=M            server-sent events; /slow?ms=M; /truncate; /reset; /early (answers before the body)
@@ -174,6 +174,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind == "split":
             text = b"x" * 5000 + raw + b"y" * 5000 + raw
             return self.chunked([text[i:i + 7] for i in range(0, len(text), 7)])
+        if kind == "events":
+            return self.chunked([b'data: {"delta":"%s"}\n\n' % raw[i:i + 3] for i in range(0, len(raw), 3)], "text/event-stream")
         if kind == "trailer":
             return self.chunked([b"body"], trailers=[(b"X-Echo", raw)])
         if kind == "big":

@@ -1,5 +1,5 @@
-/* The members whose strings the pieces of a streamed answer are.  Private to the
- * scanner. */
+/* The members whose strings the pieces of a streamed answer are: the scanner puts them
+ * together, and the proxy watches them. */
 #ifndef LEDGER_SCAN_VIEW_DELTAS_H
 #define LEDGER_SCAN_VIEW_DELTAS_H
 
