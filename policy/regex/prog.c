@@ -153,6 +153,16 @@ go_on_at(uint32_t pc)
 	return (struct todo){ pc, false, 0 };
 }
 
+/* Keep where we are; to be undone once what follows was followed. */
+static inline struct todo
+save_slot(struct vm *vm, uint32_t slot, size_t at)
+{
+	const struct todo undo = { slot, true, vm->current[slot] };
+
+	vm->current[slot] = at;
+	return undo;
+}
+
 /* What the thread that was listed last has saved so far. */
 static void
 keep_slots(const struct vm *vm, struct threads *list)
@@ -189,11 +199,8 @@ follow(struct vm *vm, struct threads *list, uint32_t pc, size_t at)
 			vm->todo[n++] = go_on_at(in->x);
 			break;
 		case PROG_SAVE:
-			if (in->x < vm->n_slots) {
-				vm->todo[n++] = (struct todo){ in->x, true,
-				    vm->current[in->x] };
-				vm->current[in->x] = at;
-			}
+			if (in->x < vm->n_slots)
+				vm->todo[n++] = save_slot(vm, in->x, at);
 			vm->todo[n++] = go_on_at(t.pc + 1);
 			break;
 		case PROG_ASSERT:
