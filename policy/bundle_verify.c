@@ -119,13 +119,6 @@ verified_payload(struct check *c, const struct value *token)
 	return json(c, SIGNATURES, payload->str.p, payload->str.n);
 }
 
-static bool
-text_is(const struct value *v, const char *p, size_t n)
-{
-	return v != NULL && v->kind == VALUE_STRING && v->str.n == n &&
-	    memcmp(v->str.p, p, n) == 0;
-}
-
 /* --- digests ---------------------------------------------------------- */
 
 /*
@@ -196,11 +189,11 @@ file_good(struct check *c, const struct pack_file *file,
 			entry = list->col.items[i];
 	if (entry == NULL)
 		return no(c, file->path, "is not signed");
-	if (!text_is(value_member(entry, "algorithm"), "SHA-256", 7))
+	if (!value_is_text(value_member(entry, "algorithm"), "SHA-256"))
 		return no(c, file->path, "signed with an unknown digest");
 	if (!file_digest(c, file, hex))
 		return false;
-	return text_is(value_member(entry, "hash"), hex, 64) ||
+	return value_is_text(value_member(entry, "hash"), hex) ||
 	    no(c, file->path, "differs from what was signed");
 }
 

@@ -49,13 +49,6 @@ decision_deny(struct policy_decision *out, const char *rule, const char *reason)
 	put_text(out->reason, reason, strlen(reason));
 }
 
-static bool
-text_is(const struct value *v, const char *text)
-{
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
-
 /* One obligation: an object with one member, or several. */
 static bool
 take_obligation(const struct value *key, const struct value *v,
@@ -73,12 +66,12 @@ take_obligation(const struct value *key, const struct value *v,
 	int64_t *to, n;
 	size_t i;
 
-	if (text_is(key, "redact") && v->kind == VALUE_BOOL) {
+	if (value_is_text(key, "redact") && v->kind == VALUE_BOOL) {
 		out->redact = v->truth;
 		return true;
 	}
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (!text_is(key, numbers[i].name) ||
+		if (!value_is_text(key, numbers[i].name) ||
 		    v->kind != VALUE_NUMBER || !num_to_int64(v, &n) || n < 0)
 			continue;
 		to = (int64_t *)(void *)((char *)out + numbers[i].offset);
@@ -135,11 +128,11 @@ take_obligations(struct arena *arena, const struct value *list,
 static bool
 take_verdict(const struct value *v, struct policy_decision *out)
 {
-	if (text_is(v, "allow"))
+	if (value_is_text(v, "allow"))
 		out->verdict = POLICY_ALLOW;
-	else if (text_is(v, "ask"))
+	else if (value_is_text(v, "ask"))
 		out->verdict = POLICY_ASK;
-	else if (!text_is(v, "deny"))
+	else if (!value_is_text(v, "deny"))
 		return false;
 	return true;
 }
@@ -147,8 +140,8 @@ take_verdict(const struct value *v, struct policy_decision *out)
 static bool
 known_member(const struct value *key)
 {
-	return text_is(key, "decision") || text_is(key, "reason") ||
-	    text_is(key, "rule") || text_is(key, "obligations");
+	return value_is_text(key, "decision") || value_is_text(key, "reason") ||
+	    value_is_text(key, "rule") || value_is_text(key, "obligations");
 }
 
 void

@@ -313,13 +313,6 @@ write_pretty(const struct pretty *p, const struct value *v, unsigned depth)
 	buf_putc(p->out, object ? '}' : ']');
 }
 
-static bool
-is_text(const struct value *v, const char *text)
-{
-	return v->kind == VALUE_STRING && v->str.n == strlen(text) &&
-	    memcmp(v->str.p, text, v->str.n) == 0;
-}
-
 /* false after an error; pretty as the options say it. */
 static bool
 marshal_options(struct eval *eval, const struct value *options,
@@ -332,9 +325,9 @@ marshal_options(struct eval *eval, const struct value *options,
 	for (i = 0; i < options->col.n; i++) {
 		const struct value *key = value_key_at(options, i);
 		const struct value *v = value_at(options, i);
-		bool text = is_text(key, "prefix") || is_text(key, "indent");
+		bool text = value_is_text(key, "prefix") || value_is_text(key, "indent");
 
-		if ((!text && !is_text(key, "pretty")) || v->kind !=
+		if ((!text && !value_is_text(key, "pretty")) || v->kind !=
 		    (text ? VALUE_STRING : VALUE_BOOL)) {
 			eval_operand_error(eval, 2, "key %.*s is unknown or of "
 			    "the wrong type", key->kind == VALUE_STRING ?
@@ -342,9 +335,9 @@ marshal_options(struct eval *eval, const struct value *options,
 			    key->kind == VALUE_STRING ? key->str.p : "");
 			return false;
 		}
-		if (is_text(key, "prefix"))
+		if (value_is_text(key, "prefix"))
 			p->prefix = v;
-		if (is_text(key, "indent"))
+		if (value_is_text(key, "indent"))
 			p->indent = v;
 		implied = implied || text;
 		said = said || !text;

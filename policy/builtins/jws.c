@@ -25,20 +25,13 @@ static const struct jws_alg algs[] = {
 	{ "EdDSA", JWS_EDDSA, NULL }
 };
 
-static bool
-is_text(const struct value *v, const char *text)
-{
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
-
 const struct jws_alg *
 jws_alg_find(const struct value *name)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(algs) / sizeof(algs[0]); i++)
-		if (is_text(name, algs[i].name))
+		if (value_is_text(name, algs[i].name))
 			return &algs[i];
 	return NULL;
 }
@@ -175,7 +168,7 @@ ec_key(struct arena *arena, const struct value *jwk)
 	size_t i;
 
 	for (i = 0; i < sizeof(curves) / sizeof(curves[0]); i++)
-		if (is_text(crv, curves[i].crv))
+		if (value_is_text(crv, curves[i].crv))
 			break;
 	if (i == sizeof(curves) / sizeof(curves[0]) ||
 	    !ec_point(x, y, curves[i].bytes, point) ||
@@ -195,7 +188,7 @@ okp_key(struct arena *arena, const struct value *jwk, bool private)
 {
 	const struct value *v = octets(arena, jwk, private ? "d" : "x");
 
-	if (v == NULL || !is_text(value_member(jwk, "crv"), "Ed25519"))
+	if (v == NULL || !value_is_text(value_member(jwk, "crv"), "Ed25519"))
 		return NULL;
 	return private ? EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL,
 	    (const unsigned char *)v->str.p, v->str.n) :
@@ -215,16 +208,16 @@ add_jwk(struct arena *arena, struct jws_keys *keys, const struct value *jwk,
 		return true;	/* of no use to us: skipped */
 	if (keys->n == JWS_KEYS_MAX)
 		return false;
-	if (is_text(kty, "oct")) {
+	if (value_is_text(kty, "oct")) {
 		if ((secret = octets(arena, jwk, "k")) == NULL)
 			return false;
 		key.secret = secret->str.p;
 		key.secret_len = secret->str.n;
-	} else if (is_text(kty, "RSA")) {
+	} else if (value_is_text(kty, "RSA")) {
 		key.pkey = rsa_key(arena, jwk, private);
-	} else if (is_text(kty, "EC")) {
+	} else if (value_is_text(kty, "EC")) {
 		key.pkey = ec_key(arena, jwk);
-	} else if (is_text(kty, "OKP")) {
+	} else if (value_is_text(kty, "OKP")) {
 		key.pkey = okp_key(arena, jwk, private);
 	}
 	if (key.pkey == NULL && key.secret == NULL)

@@ -2,6 +2,7 @@
 
 #include "policy/builtins/codec.h"
 #include "policy/builtins/jws.h"
+#include "policy/builtins/jwt.h"
 #include "policy/plan/builtin.h"
 
 #define NESTED_MAX 8
@@ -18,7 +19,7 @@ struct token {
 
 enum { HEADER, PAYLOAD, SIGNATURE };
 
-static const struct value_json_limits lenient = {
+const struct value_json_limits jwt_json_limits = {
 	.depth = 256, .last_wins = true, .lone_surrogates = true
 };
 
@@ -43,7 +44,7 @@ json_object(struct eval *eval, const struct value *text)
 	const struct value *v;
 	char why[120];
 
-	v = value_from_json(eval->arena, text->str.p, text->str.n, &lenient,
+	v = value_from_json(eval->arena, text->str.p, text->str.n, &jwt_json_limits,
 	    why, sizeof(why));
 	if (v == NULL)
 		return eval_error(eval, "invalid JSON: %s", why);
@@ -94,13 +95,6 @@ header_parse(struct eval *eval, struct token *token)
 }
 
 static bool
-is_text(const struct value *v, const char *text)
-{
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
-
-static bool
 is_jwt(const struct value *cty)
 {
 	return cty != NULL && cty->kind == VALUE_STRING &&
@@ -147,7 +141,7 @@ call_decode(struct eval *eval, const struct value *const *args)
 		    !header_parse(eval, &token) ||
 		    (text = part(eval, &token, PAYLOAD)) == NULL)
 			return NULL;
-		if (!is_text(value_member(token.header, "cty"), "JWT"))
+		if (!value_is_text(value_member(token.header, "cty"), "JWT"))
 			break;
 		text = unquoted(eval, text);
 	}
@@ -198,7 +192,7 @@ critical_unknown(struct eval *eval, const struct value *header)
 
 	for (i = 0; crit != NULL && i < crit->col.n; i++) {
 		name = crit->col.items[i];
-		for (k = 0; k < 5 && !is_text(name, known[k]); k++)
+		for (k = 0; k < 5 && !value_is_text(name, known[k]); k++)
 			continue;
 		if (k == 5 && value_get(eval->arena, header, name) != NULL)
 			return true;
@@ -287,10 +281,10 @@ static bool
 constraint(struct eval *eval, const struct value *key, const struct value *v,
     struct constraints *c)
 {
-	const struct value **to = is_text(key, "cert") ? &c->cert :
-	    is_text(key, "secret") ? &c->secret :
-	    is_text(key, "alg") ? &c->alg : is_text(key, "iss") ? &c->iss :
-	    is_text(key, "aud") ? &c->aud : NULL;
+	const struct value **to = value_is_text(key, "cert") ? &c->cert :
+	    value_is_text(key, "secret") ? &c->secret :
+	    value_is_text(key, "alg") ? &c->alg : value_is_text(key, "iss") ? &c->iss :
+	    value_is_text(key, "aud") ? &c->aud : NULL;
 
 	if (to != NULL) {
 		if (v->kind != VALUE_STRING) {
@@ -301,7 +295,7 @@ constraint(struct eval *eval, const struct value *key, const struct value *v,
 		*to = v->str.n > 0 ? v : NULL;
 		return true;
 	}
-	if (!is_text(key, "time")) {
+	if (!value_is_text(key, "time")) {
 		eval_error(eval, "unknown token validation constraint");
 		return false;
 	}
@@ -467,86 +461,6 @@ call_decode_verify(struct eval *eval, const struct value *const *args)
 	    triple(eval, &value_false, empty, empty);
 }
 
-/* --- signing ---------------------------------------------------------- */
-
-static const struct value *
-sign_with(struct eval *eval, const struct value *text,
-    const struct value *jwk, const struct jws_alg *alg)
-{
-	struct buf out = { .arena = eval->arena };
-	const struct value *signature;
-	struct jws_keys *keys;
-	const char *why = "";
-
-	keys = jws_keys_load(eval->arena, jwk->str.p, jwk->str.n, true, &why);
-	if (keys == NULL)
-		return eval_error(eval, "%s", why);
-	why = "no usable key found in JWK set";
-	signature = keys->n == 0 || (keys->key[0].pkey == NULL &&
-	    keys->key[0].secret_len == 0) ? NULL : jws_sign(eval->arena, &keys->key[0],
-	    alg, text->str.p, text->str.n, &why);
-	arena_done(eval->arena, keys);
-	if (signature == NULL)
-		return eval_error(eval, "%s", why);
-	buf_put(&out, text->str.p, text->str.n);
-	buf_putc(&out, '.');
-	codec_base64(&out, signature->str.p, signature->str.n, CODEC_URL);
-	return buf_value(&out);
-}
-
-static const struct value *
-encode_sign(struct eval *eval, const struct value *header,
-    const struct value *payload, const struct value *jwk)
-{
-	struct buf text = { .arena = eval->arena };
-	const struct value *parsed, *typ, *alg_name;
-	const struct jws_alg *alg;
-	char why[120];
-
-	parsed = value_from_json(eval->arena, header->str.p, header->str.n,
-	    &lenient, why, sizeof(why));
-	alg_name = value_member(parsed, "alg");
-	if (alg_name == NULL)
-		return eval_error(eval, "missing or invalid 'alg' header");
-	if ((alg = jws_alg_find(alg_name)) == NULL)
-		return eval_error(eval, "unknown JWS algorithm");
-	typ = value_member(parsed, "typ");
-	if ((typ == NULL || is_text(typ, "JWT")) &&
-	    value_from_json(eval->arena, payload->str.p, payload->str.n,
-	    &lenient, why, sizeof(why)) == NULL)
-		return eval_error(eval, "type is JWT but payload is not JSON");
-	codec_base64(&text, header->str.p, header->str.n, CODEC_URL);
-	buf_putc(&text, '.');
-	codec_base64(&text, payload->str.p, payload->str.n, CODEC_URL);
-	return sign_with(eval, buf_value(&text), jwk, alg);
-}
-
-static const struct value *
-call_encode_sign_raw(struct eval *eval, const struct value *const *args)
-{
-	if (!builtin_want(eval, args, 2, VALUE_STRING) ||
-	    !builtin_want(eval, args, 0, VALUE_STRING) ||
-	    !builtin_want(eval, args, 1, VALUE_STRING))
-		return NULL;
-	return encode_sign(eval, args[0], args[1], args[2]);
-}
-
-static const struct value *
-json_text(struct eval *eval, const struct value *v)
-{
-	struct buf out = { .arena = eval->arena };
-
-	value_to_json(&out, v, VALUE_JSON_HTML);
-	return buf_value(&out);
-}
-
-static const struct value *
-call_encode_sign(struct eval *eval, const struct value *const *args)
-{
-	return encode_sign(eval, json_text(eval, args[0]),
-	    json_text(eval, args[1]), json_text(eval, args[2]));
-}
-
 const struct builtin builtins_jwt[] = {
 	{ "io.jwt.decode", 1, 1, call_decode, false },
 	{ "io.jwt.decode_verify", 2, 2, call_decode_verify, true },
@@ -563,7 +477,5 @@ const struct builtin builtins_jwt[] = {
 	{ "io.jwt.verify_es384", 2, 2, call_verify_es384, false },
 	{ "io.jwt.verify_es512", 2, 2, call_verify_es512, false },
 	{ "io.jwt.verify_eddsa", 2, 2, call_verify_eddsa, false },
-	{ "io.jwt.encode_sign", 3, 3, call_encode_sign, false },
-	{ "io.jwt.encode_sign_raw", 3, 3, call_encode_sign_raw, false },
 	{ NULL, 0, 0, NULL, false }
 };

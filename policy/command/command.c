@@ -70,13 +70,6 @@ command_fail(const char *format, ...)
 	return COMMAND_FAILED;
 }
 
-bool
-command_is_text(const struct value *v, const char *text)
-{
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
-
 /* All of it, with a NUL behind; NULL where it cannot be read or is too large. */
 static char *
 read_all(FILE *f, size_t *len)

@@ -39,7 +39,6 @@ struct command_tracer {
 };
 void command_trace(struct command_tracer *tracer, struct eval *eval);
 
-bool command_is_text(const struct value *v, const char *text);
 /* With args->key, only a signed one.  NULL after a message. */
 struct policy_pack *command_pack(const struct command_args *args,
     const char *path);

@@ -30,7 +30,7 @@ say(const char *what, const struct value *v)
 static bool
 by_gate(const struct record *record)
 {
-	return command_is_text(value_member(record->body, "by"), "gate") &&
+	return value_is_text(value_member(record->body, "by"), "gate") &&
 	    strcmp(record->decision, "allow") != 0;
 }
 

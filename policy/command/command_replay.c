@@ -78,7 +78,7 @@ same_rule(const struct value *was, const char *is)
 {
 	size_t n;
 
-	if (is[0] == '\0' && command_is_text(was, "policy/deny"))
+	if (is[0] == '\0' && value_is_text(was, "policy/deny"))
 		return true;
 	n = strnlen(is, RULE_KEPT);
 	if (was == NULL || was->kind != VALUE_STRING)
@@ -162,7 +162,7 @@ pack_for(struct replay *r, const struct record *record)
 {
 	if (r->pack == NULL)
 		return recorded_pack(&r->packs, record->policy);
-	if (!command_is_text(record->policy, policy_pack_digest(r->pack)))
+	if (!value_is_text(record->policy, policy_pack_digest(r->pack)))
 		r->tally.other++;
 	return r->pack;
 }
@@ -178,7 +178,7 @@ one_record(void *arg, const struct record *record)
 		return;
 	}
 	r->tally.seen++;
-	if (command_is_text(value_member(record->body, "by"), "gate") &&
+	if (value_is_text(value_member(record->body, "by"), "gate") &&
 	    strcmp(record->decision, "allow") != 0) {
 		r->tally.gate++;
 		return;

@@ -55,10 +55,10 @@ decision_of(const struct value *body)
 	size_t i;
 
 	if (said == NULL)	/* a grant that was given */
-		return command_is_text(value_member(body, "state"),
+		return value_is_text(value_member(body, "state"),
 		    "issued") ? "allow" : NULL;
 	for (i = 0; i < 3; i++)
-		if (command_is_text(said, words[i]))
+		if (value_is_text(said, words[i]))
 			return words[i];
 	return "?";
 }

@@ -26,7 +26,7 @@ const struct builtin *builtin_find(const char *name, const char **why);
 extern const struct builtin builtins_aggregate[], builtins_arith[],
     builtins_array[], builtins_bits[], builtins_compare[], builtins_crypto[],
     builtins_encoding[], builtins_glob[], builtins_graph[], builtins_json[],
-    builtins_jwt[], builtins_net[], builtins_object[], builtins_regex[],
+    builtins_jwt[], builtins_jwt_sign[], builtins_net[], builtins_object[], builtins_regex[],
     builtins_set[], builtins_string[], builtins_template[], builtins_text[],
     builtins_time[], builtins_type[], builtins_units[], builtins_x509[];
 

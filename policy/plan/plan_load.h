@@ -45,8 +45,6 @@ void plan_problem(struct loader *l, const char *format, ...)
 /* A macro, so that who analyzes a caller sees that the result is false. */
 #define refuse(l, ...) (plan_problem((l), __VA_ARGS__), false)
 
-/* v is a string that says just this; NULL is none. */
-bool plan_is_text(const struct value *v, const char *text);
 char *plan_text_copy(struct loader *l, const struct value *v);
 bool plan_int_of(struct loader *l, const struct value *object, const char *name,
     int64_t min, int64_t max, int64_t *out);

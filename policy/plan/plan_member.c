@@ -116,13 +116,6 @@ plan_string_at(struct loader *l, const struct value *v, const struct value **out
 }
 
 bool
-plan_is_text(const struct value *v, const char *text)
-{
-	return v != NULL && v->kind == VALUE_STRING &&
-	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
-}
-
-bool
 plan_operand_from(struct loader *l, const struct value *v, struct operand *out)
 {
 	const struct value *type = value_member(v, "type");
@@ -130,11 +123,11 @@ plan_operand_from(struct loader *l, const struct value *v, struct operand *out)
 
 	out->constant = NULL;
 	out->local = 0;
-	if (plan_is_text(type, "local"))
+	if (value_is_text(type, "local"))
 		return plan_local_from(l, value, &out->local);
-	if (plan_is_text(type, "string_index"))
+	if (value_is_text(type, "string_index"))
 		return plan_string_at(l, value, &out->constant);
-	if (!plan_is_text(type, "bool") || value == NULL ||
+	if (!value_is_text(type, "bool") || value == NULL ||
 	    value->kind != VALUE_BOOL)
 		return refuse(l, "unknown type of operand");
 	out->constant = value_bool(value->truth);

@@ -101,7 +101,7 @@ load_func_name(struct loader *l, const struct value *v, struct plan_stmt *stmt)
 		return true;
 	}
 	for (i = 0; i < l->plan->n_builtins; i++) {
-		if (!plan_is_text(name, l->plan->builtins[i]->name))
+		if (!value_is_text(name, l->plan->builtins[i]->name))
 			continue;
 		stmt->builtin = l->plan->builtins[i];
 		if (stmt->n < stmt->builtin->min_args ||
@@ -358,7 +358,7 @@ kind_of(const struct value *type)
 	int i;
 
 	for (i = 0; i < PLAN_KINDS; i++)
-		if (plan_is_text(type, kind_names[i]))
+		if (value_is_text(type, kind_names[i]))
 			return i;
 	return -1;
 }

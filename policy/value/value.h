@@ -8,6 +8,8 @@
 #ifndef POLICY_VALUE_VALUE_H
 #define POLICY_VALUE_VALUE_H
 
+#include <string.h>
+
 #include "policy/value/arena.h"
 
 /* In Rego's order of types. */
@@ -105,6 +107,14 @@ static inline bool
 value_is_collection(const struct value *value)
 {
 	return value->kind >= VALUE_ARRAY;
+}
+
+/* A string that says just this; NULL is none. */
+static inline bool
+value_is_text(const struct value *v, const char *text)
+{
+	return v != NULL && v->kind == VALUE_STRING &&
+	    v->str.n == strlen(text) && memcmp(v->str.p, text, v->str.n) == 0;
 }
 
 /* The i-th key of a sorted object (or element of an array or sorted set). */
