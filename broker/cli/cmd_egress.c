@@ -102,7 +102,7 @@ address_rule(const char *text, char *buf, size_t cap)
 	return n > 0 && (size_t)n < cap;
 }
 
-/* NAME[:PORT], "*." in front for all below; lower-cased into buf.  A host
+/* NAME[:PORT], "*." in front for one label more, "**." for any number; lower-cased into buf.  A host
  * without a port is port 443. */
 static bool
 host_rule(const char *text, char *buf, size_t cap)
@@ -120,6 +120,8 @@ host_rule(const char *text, char *buf, size_t cap)
 		return false;
 	if (strncmp(c, "*.", 2) == 0)
 		c += 2;
+	else if (strncmp(c, "**.", 3) == 0)
+		c += 3;
 	len = strcspn(c, ":");
 	if (len == 0 || c[len - 1] == '.' || (colon != NULL && c + len != colon))
 		return false;
@@ -272,7 +274,8 @@ egress_list(const struct opts *opts)
 
 static const char egress_details[] =
     "Hosts with a binding need no entry here.  A host without a port means port 443;\n"
-    "*.example.com covers what lies below example.com.  A rule for one port opens no other.";
+    "*.example.com covers a.example.com, and **.example.com a.b.example.com too.  A rule\n"
+    "for one port opens no other.";
 
 const struct cli_command cmd_egress_table[] = {
 	{ .name = "allow", .operands = "[HOST[:PORT]...]", .opts = egress_opts,
