@@ -12,45 +12,11 @@
 #include <sodium.h>
 
 #include "ledger/bundle/bundle.h"
-#include "verify_case.h"
+#include "verify_made.h"
 
-static struct maker m;
-static struct verify_case c;
 static char body[4096];
 
 #define ALLOWED "{\"decision\":\"allow\","
-
-static int
-setup(void **state)
-{
-	maker_init(&m);
-	case_init(&c, &m.key);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	maker_free(&m);
-	case_free(&c);
-	return 0;
-}
-
-static void
-restart(void)
-{
-	maker_free(&m);
-	maker_init(&m);
-	maker_add(&m, "s", "open", NULL, "{}");
-}
-
-static enum verify_verdict
-close_and_verify(void)
-{
-	maker_add(&m, "s", "close", NULL, "{}");
-	maker_seal(&m);
-	return case_verify_maker(&c, &m, NULL);
-}
 
 static const char *
 parent(uint64_t of)

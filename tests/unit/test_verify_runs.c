@@ -12,26 +12,7 @@
 #include <sodium.h>
 
 #include "ledger/bundle/bundle.h"
-#include "verify_case.h"
-
-static struct maker m;
-static struct verify_case c;
-
-static int
-setup(void **state)
-{
-	maker_init(&m);
-	case_init(&c, &m.key);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	maker_free(&m);
-	case_free(&c);
-	return 0;
-}
+#include "verify_made.h"
 
 static uint64_t
 add(const char *type, const char *run, const char *body)
@@ -50,14 +31,6 @@ add_of(const char *type, uint64_t parent, const char *more)
 	return add(type, "r", body);
 }
 
-static void
-restart(void)
-{
-	maker_free(&m);
-	maker_init(&m);
-	add("open", NULL, "{}");
-}
-
 static uint64_t
 end(uint64_t run, const char *more)
 {
@@ -66,14 +39,6 @@ end(uint64_t run, const char *more)
 	snprintf(body, sizeof(body), ",\"first_seq\":%d,\"last_seq\":%d,\"first_index\":%d,"
 	    "\"last_index\":%d%s", (int)run, (int)m.count - 1, (int)run, (int)m.count - 1, more);
 	return add_of("teardown", run, body);
-}
-
-static enum verify_verdict
-verify_ledger(void)
-{
-	add("close", NULL, "{}");
-	maker_seal(&m);
-	return case_verify_maker(&c, &m, NULL);
 }
 
 static void
@@ -97,7 +62,7 @@ finds_one(const char *code, uint64_t at)
 	const struct verify_finding *f;
 	int bundle;
 
-	assert_int_equal(verify_ledger(), VERIFY_GAP);
+	assert_int_equal(close_and_verify(), VERIFY_GAP);
 	for (bundle = 0; bundle < 2; bundle++) {
 		if (bundle)
 			verify_bundle();
@@ -133,7 +98,7 @@ good(void **state)
 	add_of("refusal", run, ",\"rule\":\"run/closed\"");
 	add_of("grant", run, ",\"state\":\"revoked\"");
 	add("run", "r2", "{\"state\":\"open\"}");
-	assert_int_equal(verify_ledger(), VERIFY_COMPLETE);
+	assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
 	verify_bundle();
 	assert_null(case_find(&c, "after_teardown"));
 }
@@ -222,7 +187,7 @@ count(const char *counts, const char *and_use, enum verify_verdict verdict)
 	add_of("run", run, ",\"state\":\"closed\"");
 	snprintf(more, sizeof(more), ",\"counts\":{%s}", counts);
 	end(run, more);
-	verify_ledger();
+	close_and_verify();
 	verify_bundle();
 	if (verdict == VERIFY_COMPLETE)
 		assert_null(case_find(&c, "teardown"));
@@ -270,7 +235,7 @@ told(void **state)
 		add_of("run", run, ",\"state\":\"closed\"");
 		snprintf(more, sizeof(more), ",\"counts\":{%s}", forms[i]);
 		end(run, more);
-		verify_ledger();
+		close_and_verify();
 		assert_int_equal(c.result.counted, 760);
 		assert_int_equal(c.result.counted_records, 4);
 		verify_bundle();
