@@ -65,6 +65,7 @@ admitted_by(enum links_kind kind)
 {
 	switch (kind) {
 	case RUN:
+	case SCAN:
 	case TEARDOWN:
 		return RUN;
 	case GRANT:

@@ -2,7 +2,7 @@
  * What records say they were admitted under: the member `parent` of a body is
  * the leaf hash of an earlier record, of a type that can admit this one.
  *
- *   run, teardown               a run
+ *   run, scan, teardown         a run
  *   grant                       a run, a grant (revoked), a decision
  *   use, decision, refusal      a run, a grant, a decision
  *   outcome                     a use, a decision; it must name one

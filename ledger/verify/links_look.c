@@ -21,6 +21,8 @@ kind_of(struct record_slice type)
 	switch (type.len) {
 	case 3:
 		return is(type, "use", USE) | is(type, "run", RUN);
+	case 4:
+		return is(type, "scan", SCAN);
 	case 5:
 		return is(type, "grant", GRANT);
 	case 7:
@@ -221,10 +223,10 @@ look_special(const struct links *links, const struct walk_line *line, uint64_t r
 		    .admits = kept_as(mark_of(links, line->leaf, 0), RUN), .kind = RUN };
 	if (!of_another_run(links, run))
 		runs_note(&part->runs, fact->line, run,
-		    fact->kind == RUN ? RUNS_RUN : RUNS_TEARDOWN);
+		    fact->kind == RUN ? RUNS_RUN : fact->kind == SCAN ? RUNS_SCAN : RUNS_TEARDOWN);
 }
 
-#define SPECIAL (GRANT | RUN | TEARDOWN)
+#define SPECIAL (GRANT | RUN | SCAN | TEARDOWN)
 #define ALIKE_NONE UINT32_MAX
 
 void

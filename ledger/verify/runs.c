@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ledger/verify/member.h"
+#include "ledger/verify/scanned.h"
 #include "ledger/verify/tally.h"
 
 #define SETS_MAX 1024
@@ -148,12 +149,13 @@ differs(const struct record_line *r, const char *name, uint64_t number)
 	return member_number(r->body, name, &told) && told != number;
 }
 
-/* Where the teardown says so, and where it is known. */
+/* Where the record says so, and where it is known.  seq: NULL where it tells none. */
 static bool
 misplaced(const struct record_line *r, const struct place *place, const char *seq,
     const char *index)
 {
-	return place->known && (differs(r, seq, place->seq) || differs(r, index, place->index));
+	return place->known && ((seq != NULL && differs(r, seq, place->seq)) ||
+	    differs(r, index, place->index));
 }
 
 static void
@@ -166,10 +168,29 @@ take_teardown(struct runs *runs, struct run *run, const struct walk_batch *batch
 	else if (misplaced(r, &run->opened, "first_seq", "first_index"))
 		note(runs, batch, i, "teardown",
 		    "a teardown that names another opening than the run has");
+	else if (run->opened.known && !run->closed.known)
+		note(runs, batch, i, "teardown",
+		    "a teardown of a run that was not closed");
 	else if (misplaced(r, &run->closed, "last_seq", "last_index"))
 		note(runs, batch, i, "teardown",
 		    "a teardown that names another end than the run has");
 	run->over = true;
+}
+
+/* Right behind the run's closing; what lies behind its teardown is told elsewhere. */
+static void
+take_scan(struct runs *runs, struct run *run, const struct walk_batch *batch, unsigned i)
+{
+	const struct record_line *r = &batch->lines[i].record;
+	const char *why = scanned_misfit(r);
+
+	if (run->over)
+		note(runs, batch, i, "after_teardown", "a record of a run behind its teardown");
+	else if (why != NULL)
+		note(runs, batch, i, "scan", why);
+	else if (misplaced(r, &run->opened, NULL, "first_index") ||
+	    misplaced(r, &run->closed, NULL, "last_index"))
+		note(runs, batch, i, "scan", "a scan of other records than the run's");
 }
 
 /* ---- records of a run ---- */
@@ -179,7 +200,7 @@ take_teardown(struct runs *runs, struct run *run, const struct walk_batch *batch
 static bool
 is_admission(const struct record_line *r)
 {
-	static const char *const types[] = { "use", "decision", "grant", "scan", "coverage" };
+	static const char *const types[] = { "use", "decision", "grant", "coverage" };
 	unsigned i;
 
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -222,6 +243,8 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 		    part->fact[i + 1].line : last;
 		if (fact->kind == RUNS_RUN)
 			take_run(runs, run, batch, fact->line);
+		else if (fact->kind == RUNS_SCAN)
+			take_scan(runs, run, batch, fact->line);
 		else if (fact->kind == RUNS_TEARDOWN)
 			take_teardown(runs, run, batch, fact->line);
 		else if (run->over)

@@ -1,7 +1,7 @@
 /*
  * What the records say of runs as wholes: that each is opened, closed and torn
- * down once, that nothing is admitted for one behind its teardown, and that the
- * teardown says where the run began and ended.  An outcome or a refusal may come
+ * down once, that nothing is admitted for one behind its teardown, that the teardown
+ * says where the run began and ended, and that the scan before it says one thing.  An outcome or a refusal may come
  * later: what was under way is cut, and what asks for a run that is over is refused.
  *
  * Of a ledger the runs are kept that records were of last, in constant memory: one
@@ -15,7 +15,7 @@
 
 struct runs;
 
-enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_TEARDOWN };
+enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_TEARDOWN };
 
 /* Of a batch, by itself: where the run changes, and the records about runs. */
 struct runs_part {

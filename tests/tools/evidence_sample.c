@@ -191,6 +191,7 @@ put_withdrawn(struct maker *m, const char *run)
 static void
 put_unclean(struct maker *m, const char *run)
 {
+	const int closed = (int)m->count - 1;
 	char body[1024];
 
 	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"v\":1,\"kind\":\"countersign-coverage\","
@@ -200,8 +201,8 @@ put_unclean(struct maker *m, const char *run)
 	maker_add(m, "broker", "coverage", RUN, body);
 	put_withdrawn(m, run);
 	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"verdict\":\"found\",\"found\":2,\"first_index\":3,"
-	    "\"last_index\":9,\"bytes\":4711,\"secrets\":5,\"tagged\":3,\"weak\":2,\"weak_secrets\":["
-	    "{\"name\":\"pin\",\"version\":1},{\"name\":\"<i>door</i>\",\"version\":3}]}", run);
+	    "\"last_index\":%d,\"bytes\":4711,\"secrets\":5,\"tagged\":3,\"weak\":2,\"weak_secrets\":["
+	    "{\"name\":\"pin\",\"version\":1},{\"name\":\"<i>door</i>\",\"version\":3}]}", run, closed);
 	maker_add(m, "broker", "scan", RUN, body);
 }
 

@@ -251,6 +251,7 @@ other_runs(void **state)
 			restart();
 			run = maker_add(&m, "s", "run", "r", "{\"state\":\"open\"}");
 			maker_add(&m, "s", "run", "other", of(run, ",\"state\":\"open\""));
+			maker_add(&m, "s", "run", "other", of(run, ",\"state\":\"closed\""));
 			use = maker_add(&m, "s", "use", "r", of(run, ""));
 			crowd(far * 400);
 			maker_add(&m, "s", "refusal", "other", of(run, ""));

@@ -118,8 +118,9 @@ twice(void **state)
 		finds_one("twice", at);
 	}
 	run = open_run();
+	at = add_of("run", run, states[1]);
 	end(run, "");
-	finds_one("twice", end(run, ""));
+	finds_one("twice", add_of("teardown", run, ""));
 }
 
 static void
@@ -131,8 +132,8 @@ behind(void **state)
 
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		run = open_run();
-		add("secret", "another", "{}");
-		end(run, "");
+		add_of("run", run, ",\"state\":\"closed\"");
+		add_of("teardown", run, "");
 		add("secret", "another", "{}");
 		maker_seal(&m);
 		add("secret", "another", "{}");
@@ -159,6 +160,60 @@ places(void **state)
 		run = open_run();
 		add_of("run", run, ",\"state\":\"closed\"");
 		finds_one("teardown", add_of("teardown", run, forms[i]));
+	}
+}
+
+/* A run is closed before it is torn down, by whoever did it. */
+static void
+not_closed(void **state)
+{
+	uint64_t run = open_run();
+
+	finds_one("teardown", add_of("teardown", run, ""));
+	run = open_run();
+	add_of("run", run, ",\"state\":\"paused\"");
+	finds_one("teardown", add_of("teardown", run, ""));
+}
+
+#define FROM_TO ",\"first_index\":1,\"last_index\":2"
+#define WEAK ",\"secrets\":3,\"tagged\":1,\"weak\":2,\"weak_secrets\":"
+#define ONE "{\"name\":\"pin\",\"version\":1}"
+
+/* The broker's own search: what it says, against what it counts. */
+static void
+scans(void **state)
+{
+	static const struct { const char *more; bool good; } cases[] = {
+		{ ",\"verdict\":\"clean\",\"found\":0,\"bytes\":9" FROM_TO, true },
+		{ ",\"verdict\":\"found\",\"found\":3,\"bytes\":9" FROM_TO, true },
+		{ ",\"verdict\":\"incomplete\",\"found\":0,\"bytes\":0,\"why\":\"x\"", true },
+		{ ",\"verdict\":\"clean\"" WEAK "[" ONE "," ONE "]", true },
+		{ WEAK "[" ONE "]", true },
+		{ ",\"verdict\":\"found\"", true },
+		{ ",\"verdict\":\"clean\",\"found\":3,\"bytes\":9", false },
+		{ ",\"verdict\":\"incomplete\",\"found\":1,\"bytes\":9", false },
+		{ ",\"verdict\":\"found\",\"found\":0,\"bytes\":9", false },
+		{ ",\"verdict\":\"clean\",\"found\":0,\"bytes\":0", false },
+		{ ",\"verdict\":\"clean\",\"why\":\"out of memory\"", false },
+		{ ",\"verdict\":\"clean\"" WEAK "[]", false },
+		{ ",\"verdict\":\"clean\"" WEAK "[" ONE "," ONE "," ONE "]", false },
+		{ ",\"secrets\":1,\"tagged\":1,\"weak\":1", false },
+		{ ",\"secrets\":1,\"weak\":2,\"tagged\":0", false },
+		{ ",\"verdict\":\"clean\",\"first_index\":0", false },
+		{ ",\"verdict\":\"clean\",\"last_index\":1", false },
+	};
+	uint64_t run, at;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		run = open_run();
+		add_of("run", run, ",\"state\":\"closed\"");
+		at = add_of("scan", run, cases[i].more);
+		add_of("teardown", run, "");
+		if (!cases[i].good)
+			finds_one("scan", at);
+		else if (verify_ledger() != VERIFY_COMPLETE)
+			fail_msg("case %d", (int)i);
 	}
 }
 
@@ -254,6 +309,8 @@ main(void)
 		cmocka_unit_test(twice),
 		cmocka_unit_test(behind),
 		cmocka_unit_test(places),
+		cmocka_unit_test(not_closed),
+		cmocka_unit_test(scans),
 		cmocka_unit_test(counts),
 		cmocka_unit_test(told),
 	};
