@@ -212,7 +212,7 @@ scans(void **state)
 		add_of("teardown", run, "");
 		if (!cases[i].good)
 			finds_one("scan", at);
-		else if (verify_ledger() != VERIFY_COMPLETE)
+		else if (close_and_verify() != VERIFY_COMPLETE)
 			fail_msg("case %d", (int)i);
 	}
 }
