@@ -11,7 +11,7 @@ FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRCS))
 TOOL_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/tools/*.c))
 BENCH_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
-BENCHES := $(filter-out %.c %.h %.py %.md,$(wildcard tests/bench/*)) $(BENCH_BINS)
+BENCHES := $(filter-out %.c %.h %.py %.md $(patsubst %/,%,$(wildcard tests/bench/*/)),$(wildcard tests/bench/*)) $(BENCH_BINS)
 # What takes longest begins first.
 BUILD_TESTS := $(sort $(wildcard tests/build/*))
 SCENARIOS := $(sort $(filter-out %.md %.py,$(wildcard tests/scenario/* tests/clients/* tests/fault/*)))

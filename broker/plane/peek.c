@@ -7,12 +7,17 @@
 #include "redact/inflate.h"
 
 #define ROOM_MAX (1024 * 1024)
+/* How far a file may unpack: 64 KiB could become 64 MiB, and the worker has other
+ * connections to see to. */
+#define UNPACK_FREE (1024 * 1024)
+#define UNPACK_TIMES 100
 
 struct peek {
 	struct inflate *inflate;
 	struct redact *redact;
 	struct buf room;	/* what the redactor writes, and nobody reads */
 	char unpacked[PEEK_PIECE];
+	uint64_t packed_len;	/* bytes that were looked at */
 	uint64_t unpacked_len, let_go;	/* bytes, until the first find */
 };
 
@@ -55,6 +60,12 @@ search(struct peek *peek, size_t n, bool last)
 	return redact_count(peek->redact) > 0 ? PEEK_FOUND : last ? PEEK_OVER : PEEK_PASS;
 }
 
+static bool
+too_far(const struct peek *peek)
+{
+	return peek->unpacked_len > UNPACK_FREE + UNPACK_TIMES * peek->packed_len;
+}
+
 enum peek_result
 peek_look(struct peek *peek, struct slice piece)
 {
@@ -62,10 +73,11 @@ peek_look(struct peek *peek, struct slice piece)
 	size_t n = sizeof(peek->unpacked);
 	bool bad = false;
 
+	peek->packed_len += piece.n;
 	/* what is still inside comes when there is nothing left to take */
 	while (result == PEEK_PASS && (piece.n > 0 || n == sizeof(peek->unpacked))) {
 		bad = inflate_feed(peek->inflate, &piece, peek->unpacked,
-		    sizeof(peek->unpacked), &n) == INFLATE_BAD;
+		    sizeof(peek->unpacked), &n) == INFLATE_BAD || too_far(peek);
 		result = search(peek, n, bad);
 	}
 	if (result == PEEK_PASS && peek->unpacked_len - peek->let_go > PEEK_EARLY)

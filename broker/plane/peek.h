@@ -18,7 +18,8 @@ enum peek_result {
 	PEEK_PASS,	/* all that was looked at may go on */
 	PEEK_HOLD,	/* what was looked at since the last PASS may be part of a find */
 	PEEK_FOUND,	/* final */
-	PEEK_OVER,	/* no gzip, or damaged from here on: nothing is looked at any more */
+	PEEK_OVER,	/* no gzip, damaged from here on, or more than a hundred times as
+			 * large unpacked: nothing is looked at any more */
 	PEEK_MEMORY
 };
 

@@ -439,6 +439,31 @@ test_other_files(void **state)
 		}
 }
 
+/* Not further than a hundred times: what is behind it arrives, and so does all of the
+ * file, which the worker did not unpack. */
+static void
+test_file_unpacks_far(void **state)
+{
+	static const size_t zeros = 3 << 20;
+	char *text = malloc(zeros + sizeof(SECRET));
+	static char file[8192];
+	struct buf out = { 0 };
+	struct pump pump;
+	size_t n;
+
+	(void)state;
+	memset(text, 'a', zeros);
+	memcpy(text + zeros, SECRET, sizeof(SECRET));
+	n = gzip_file(text, 9, file, sizeof(file));
+	pump_init(&pump, FRAME_LENGTH, n, FRAME_CLOSE, NULL, looking());
+	assert_int_equal(run(&pump, (struct slice){ file, n }, 512, &out), PUMP_DONE);
+	assert_int_equal(out.len, n);
+	assert_memory_equal(out.p + out.off, file, n);
+	buf_free(&out);
+	pump_free(&pump);
+	free(text);
+}
+
 int
 main(void)
 {
@@ -449,6 +474,7 @@ main(void)
 		cmocka_unit_test(test_early_secret), cmocka_unit_test(test_stop_on_hit),
 		cmocka_unit_test(test_coding), cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_gzip_file),
+		cmocka_unit_test(test_file_unpacks_far),
 		cmocka_unit_test(test_other_files),
 	};
 
