@@ -76,6 +76,7 @@ static const struct opt sign_opts[] = {
 
 static const struct opt reconcile_opts[] = {
 	{ "truth", 0, "FILE", false, "what an observer saw" },
+	{ "trust", 0, "FILE", false, "a trust policy: whose signature counts, and how many" },
 	{ "window", 0, "MS", false, "how far his clock may be from ours" },
 	{ "json", 'j', NULL, false, "print JSON" },
 	{ NULL, 0, NULL, false, NULL }

@@ -43,7 +43,7 @@ _countersign()
 	" coverage import") words="--format --source --instance --base --field --client --resolve --exhaustive --from --to --sign --output --help" ;;
 	" coverage key") words="--name --help" ;;
 	" coverage sign") words="--key --output --help" ;;
-	" coverage reconcile") words="--truth --window --json --help" ;;
+	" coverage reconcile") words="--truth --trust --window --json --help" ;;
 	" coverage show") words="--json --help" ;;
 	" ledger") words="tail query stats export publish rotate-key restart-origin --help --lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;
 	" ledger tail") words="--lines --follow --run --type --stream --target --decision --since --until --json --ledger --help" ;;

@@ -250,6 +250,7 @@ case "$at" in
 		) ;;
 	' coverage reconcile') offer=(
 		'--truth:what an observer saw'
+		'--trust:a trust policy\: whose signature counts, and how many'
 		'--window:how far his clock may be from ours'
 		'--json:print JSON'
 		'--help:show this and exit'

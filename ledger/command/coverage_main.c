@@ -9,6 +9,7 @@
 
 #include <sodium.h>
 
+#include "ledger/anchor/trust.h"
 #include "ledger/bundle/archive.h"
 #include "ledger/command/main_impl.h"
 #include "ledger/command/options.h"
@@ -25,6 +26,7 @@ static const char reconcile_help[] =
 "\n"
 "Options:\n"
 "      --truth=FILE      ground truth (coverage import makes it); again for more\n"
+"      --trust=FILE      a trust policy: observers whose signature counts, how many\n"
 "      --window=MS       how far the observer's clock may be from ours (2000)\n"
 "  -j, --json            one JSON object instead of text\n"
 "  -h, --help\n"
@@ -67,7 +69,7 @@ coverage_help(const struct coverage_defaults *d, const char *command, const char
 /* ---- reconcile, show ---- */
 
 struct args {
-	const char *command, *path;
+	const char *command, *path, *trust;
 	const char *truth[COVERAGE_SOURCES_MAX];
 	size_t truths;
 	long window_ms;
@@ -102,11 +104,12 @@ take_window(void *context, const char *value)
 /* What show takes stands behind what only reconcile takes. */
 static const struct option_row reconcile_options[] = {
 	{ "truth", 0, OPTION_TAKE, 0, take_truth },
+	{ "trust", 0, OPTION_TEXT, offsetof(struct args, trust), NULL },
 	{ "window", 0, OPTION_TAKE, 0, take_window },
 	{ "json", 'j', OPTION_ON, offsetof(struct args, json), NULL },
 	{ "help", 'h', OPTION_HELP, 0, NULL },
 	{ NULL, 0, OPTION_HELP, 0, NULL }
-}, *const show_options = &reconcile_options[2];
+}, *const show_options = &reconcile_options[3];
 
 static int
 help(const struct coverage_defaults *d, const char *command)
@@ -133,8 +136,8 @@ parse(int argc, char **argv, const struct coverage_defaults *d, struct args *a)
 		return help(d, a->command);
 	if (got == OPTIONS_READ && argc - optind > 1)
 		why = "one run, bundle or ledger at a time";
-	else if (got == OPTIONS_READ && !show && a->truths == 0)
-		why = "what was seen? (--truth)";
+	else if (got == OPTIONS_READ && !show && a->truths == 0 && a->trust == NULL)
+		why = "what was seen? (--truth, or --trust for what a bundle has)";
 	if (why != NULL)
 		coverage_complain(d, a->command, why);
 	if (why != NULL || got == OPTIONS_UNKNOWN)
@@ -254,12 +257,20 @@ judge(const struct coverage_defaults *d, const struct args *a, const char *dir, 
 	struct verify_result *r = calloc(1, sizeof(*r));
 	struct scanner *scanner = make_scanner(d, a);
 	struct coverage *c = NULL;
+	struct trust *trust = NULL;
 	struct manifest manifest;
 	struct coverage_options options = { .shown = shown_text, .shown_context = scanner,
 	    .dir = dir, .run = run_of(dir, &manifest), .truth = a->truth, .truths = a->truths, .window_ms = a->window_ms };
 	int status = EXIT_USAGE_OR_IO;
 
 	snprintf(err, err_len, "out of memory");
+	if (a->trust != NULL && (trust = trust_load(a->trust, err, err_len)) == NULL)
+		goto out;
+	if (trust != NULL) {
+		options.observer = trust->observer;
+		options.observers = trust->observers;
+		options.observed = trust->observed;
+	}
 	if (r != NULL && scanner != NULL && coverage_judge(&options, r, &c, err, err_len) == 0) {
 		snprintf(err, err_len, "standard output: cannot be written");
 		if (a->json)
@@ -269,9 +280,11 @@ judge(const struct coverage_defaults *d, const struct args *a, const char *dir, 
 		if (fflush(stdout) == 0 && !ferror(stdout) && !(a->json && status != 0))
 			status = strcmp(a->command, "show") == 0 ? 0 : (int)c->verdict;
 	}
+out:
 	coverage_free(c);
 	scanner_free(scanner);
 	manifest_free(&manifest);
+	free(trust);
 	free(r);
 	return status;
 }
