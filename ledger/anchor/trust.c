@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <jansson.h>
+#include <sodium.h>
 
 #define AGE_MAX_S (UINT64_C(100) * 366 * 86400)
 
@@ -414,6 +415,15 @@ read_policy(struct reader *reader, json_t *root)
 	return 0;
 }
 
+static void
+name_policy(struct trust *trust, const char *bytes, size_t len)
+{
+	uint8_t digest[crypto_hash_sha256_BYTES];
+
+	crypto_hash_sha256(digest, (const uint8_t *)bytes, len);
+	sodium_bin2hex(trust->sha256, sizeof(trust->sha256), digest, sizeof(digest));
+}
+
 struct trust *
 trust_parse(const char *bytes, size_t len, const char *dir, char *err,
     size_t err_len)
@@ -434,6 +444,8 @@ trust_parse(const char *bytes, size_t len, const char *dir, char *err,
 		free(reader.trust);
 		reader.trust = NULL;
 	}
+	if (reader.trust != NULL)
+		name_policy(reader.trust, bytes, len);
 	json_decref(root);
 	return reader.trust;
 }

@@ -55,6 +55,7 @@ struct trust_authority {
 };
 
 struct trust {
+	char sha256[65];	/* of the file's bytes, hex: which policy it was */
 	struct trust_log log[TRUST_LOGS_MAX];
 	unsigned logs;
 	struct note_key witness[TRUST_WITNESSES_MAX];

@@ -399,6 +399,7 @@ verify(struct verify_args *args, const struct verify_defaults *defaults,
 	if (trust != NULL && archive != ARCHIVE_BAD)
 		key = trusted_key(trust, args->dir);
 	report.key = key != NULL ? key->name : NULL;
+	report.trust = trust != NULL ? trust->sha256 : NULL;
 	if (archive == ARCHIVE_BAD)
 		judge_archive(result, err);
 	else if (verify_files(args, defaults, key, trust, &report, scanned, result,

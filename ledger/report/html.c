@@ -348,12 +348,15 @@ put_identity(const struct html_data *d, FILE *out)
 	put_fact(out, "origin", r->origin);
 	put_fact(out, "pinned key", d->report->key != NULL ? d->report->key :
 	    "none: nothing is established without a key of your own");
+	if (d->report->trust != NULL)
+		put_fact(out, "SHA-256 of the trust policy", d->report->trust);
 	fprintf(out, "<dt>records</dt><dd>%" PRIu64 " to %" PRIu64 ", signed up to size %" PRIu64
 	    "</dd>", r->first, r->size == r->first ? r->size : r->size - 1, r->sealed);
 	put_fact(out, "signed root", r->root);
 	put_fact(out, "tool", "countersign-verify " COUNTERSIGN_VERSION);
-	fputs("</dl><pre>countersign-verify --key KEY EVIDENCE</pre></div>\n<div class=\"note\"><ul>"
-	    "<li>This page shows a verdict; it does not prove one. Run the command with a key that "
+	fprintf(out, "</dl><pre>countersign-verify %s EVIDENCE</pre></div>\n",
+	    d->report->trust != NULL ? "--trust POLICY" : "--key KEY");
+	fputs("<div class=\"note\"><ul><li>This page shows a verdict; it does not prove one. Run the command with a key that "
 	    "you have from somewhere else.</li>"
 	    "<li>What was never recorded leaves no trace here: only reconciliation with an "
 	    "independent observer (coverage) can tell.</li>"

@@ -184,6 +184,8 @@ json_all(struct json_out *o, const struct report *report)
 		json_out_str(o, "pinned_key", report->key);
 	else
 		json_out_null(o, "pinned_key");
+	if (report->trust != NULL)
+		json_out_str(o, "trust_policy_sha256", report->trust);
 	json_out_uint(o, "first", r->first);
 	json_out_uint(o, "size", r->size);
 	json_out_uint(o, "sealed", r->sealed);

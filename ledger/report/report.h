@@ -20,6 +20,7 @@ struct report {
 	const char *path;		/* what was verified, as given */
 	const char *dir;		/* where its files are: path, or what it was unpacked to */
 	const char *key;		/* name of the pinned key, or NULL */
+	const char *trust;		/* SHA-256 of the trust policy, hex, or NULL: none */
 	const struct verify_result *verify;
 	const struct scan_result *scan;	/* NULL: not scanned */
 	const struct coverage *coverage;	/* NULL: nothing was held against the records */

@@ -245,6 +245,8 @@ put_properties(struct sarif *s)
 	json_out_uint(o, "findingCount", s->report->verify->finding_count +
 	    (s->report->scan != NULL ? s->report->scan->finding_count +
 	    s->report->scan->advisory_count : 0));
+	if (s->report->trust != NULL)
+		json_out_str(o, "trustPolicySha256", s->report->trust);
 	put_unvouched(s);
 	json_out_object_end(o);
 }

@@ -181,6 +181,8 @@ report_text(const struct report *report, bool colour, FILE *out)
 		fprintf(out, "  %" PRIu64 " refusals are told by number, in %" PRIu64 " records: "
 		    "more than are written one by one\n", r->counted, r->counted_records);
 	text_streams(r, colour, out);
+	if (report->trust != NULL)
+		fprintf(out, "  trust policy with SHA-256 %s\n", report->trust);
 	fputs(r->kind == VERIFY_BUNDLE ? "  bundle " : "  ledger ", out);
 	put_safe(report->path, out);
 	if (r->run[0] != '\0')
