@@ -1,0 +1,56 @@
+/*
+ * What the daemon consists of.  Its parts: daemon_open.c (all that must hold before
+ * anybody is served), daemon_start.c (serving), daemon.c (until the end).
+ */
+#ifndef BROKER_DAEMON_IMPL_H
+#define BROKER_DAEMON_IMPL_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "anchor/anchorer.h"
+#include "api/api.h"
+#include "conf/conf.h"
+#include "daemon/daemon.h"
+#include "daemon/engine.h"
+#include "daemon/keeper.h"
+#include "daemon/keys.h"
+#include "discover/discover.h"
+#include "gate/admin.h"
+#include "ledger/recorder/append.h"
+#include "plane/plane.h"
+#include "policy/opa/opa.h"
+#include "tls/ca.h"
+#include "vault/vault.h"
+
+/* Of the ledger's ports: a worker, the API's, the main thread's, discovery's. */
+_Static_assert(CONF_WORKERS_MAX + API_LEDGER_PORTS + 2 <= 64, "one each");
+
+struct daemon {
+	const struct conf *conf;
+	int lock, signals, wake;
+	atomic_bool conf_changed;
+	char policy[POLICY_DIGEST_LEN + 1];
+	struct anchorer *anchorer;	/* NULL: nobody is asked */
+	struct keeper *keeper;		/* the recorder's own copy works */
+	struct keys *keys;
+	struct ledger *ledger;
+	struct ledger_port *port;	/* the main thread's */
+	struct vault *vault;
+	struct ca *ca;
+	struct discover *discover;	/* NULL: no newer packs are looked for */
+	struct opa *opa;		/* NULL: the evaluator decides */
+	struct engine_token engine_token;
+	struct gate *gate;
+	struct plane *plane;
+	struct api *api;
+	bool sick;			/* the ledger's failure was logged */
+	bool silent;			/* and that its recorder does not answer */
+	char json_path[PATH_MAX];	/* "" while daemon.json is not ours */
+};
+
+/* A path within the home, of PATH_MAX bytes.  0, or -1 with a message. */
+int daemon_path(const char *name, char *buf, char *err, size_t err_len);
+
+#endif
