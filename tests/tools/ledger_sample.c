@@ -33,7 +33,7 @@ append(const char *dir, unsigned long n)
 	struct ledger_options options = { .dir = dir, .seed = seed, .stream = "broker",
 	    .policy = POLICY, .place = LEDGER_IN_PROCESS, .ports = 1,
 	    .checkpoint_ms = 1000 };
-	struct ledger_record record = { .type = "decision", .run = "run_sample", .policy = POLICY };
+	struct ledger_record record = { .type = "grant", .run = "run_sample", .policy = POLICY };
 	struct ledger_receipt receipt;
 	struct ledger *ledger;
 	char err[256], body[128];
