@@ -90,7 +90,8 @@ scopes_set(struct delegation *out, const struct delegation *parent,
 	return true;
 }
 
-/* A scope that names nothing would be taken, and allow nothing. */
+/* A scope that names nothing would be taken, and allow nothing.  Of kinds of action
+ * that only a pack knows the verb tells: it is no method. */
 static bool
 names_something(const char *scope, const struct bindings *bindings)
 {
@@ -101,7 +102,8 @@ names_something(const char *scope, const struct bindings *bindings)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (slice_eq(name, slice_of(kinds[i])))
 			return true;
-	return bindings_by_id(bindings, name) != NULL;
+	return bindings_by_id(bindings, name) != NULL || (name.p[name.n] == ':' &&
+	    name.p[name.n + 1] >= 'a' && name.p[name.n + 1] <= 'z');
 }
 
 static int
@@ -134,7 +136,7 @@ scopes_check(const struct delegation *parent, const struct bindings *bindings,
 		snprintf(detail, sizeof(detail), "no binding and no kind of action "
 		    "has the name of the scope %s", options->scopes[i]);
 		return no(why, 400, "delegation/bad-scope", detail,
-		    "a scope is *, BINDING, BINDING:METHOD, tool:NAME or a kind of action: see countersign bindings");
+		    "a scope is *, BINDING, BINDING:METHOD, tool:NAME, a kind of action, or KIND:VERB: see countersign bindings");
 	}
 	return 0;
 }
