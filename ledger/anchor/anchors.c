@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DASH "\xe2\x80\x94 "
 #define NAME_CAP 160
 #define TAIL (2 * NOTE_MAX)
 
@@ -24,31 +23,13 @@ anchors_who_valid(const char *who)
 	return n > 0 && n < ANCHORS_WHO_MAX && who[n] == '\0';
 }
 
-/* Behind the last empty line that follows a signature; 0: there is none. */
-static size_t
-last_end(const char *text, size_t len)
-{
-	for (size_t end = len; end >= 2; end--) {
-		size_t line = end - 2;
-
-		if (text[end - 1] != '\n' || text[end - 2] != '\n')
-			continue;
-		while (line > 0 && text[line - 1] != '\n')
-			line--;
-		if (end - line > sizeof(DASH) &&
-		    memcmp(text + line, DASH, sizeof(DASH) - 1) == 0)
-			return end;
-	}
-	return 0;
-}
-
 static int
 cut_torn(int fd, off_t size)
 {
 	size_t start = size > TAIL ? (size_t)size - TAIL : 0;
 	char *tail = malloc(TAIL);
 	ssize_t n = tail != NULL ? io_read(fd, tail, TAIL, start) : -1;
-	size_t end = n > 0 ? last_end(tail, (size_t)n) : 0;
+	size_t end = n > 0 ? note_last_end(tail, (size_t)n) : 0;
 	int status = n < 0 ? -1 : 0;
 
 	if (status == 0 && (end > 0 || start == 0) &&

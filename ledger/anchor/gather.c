@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DASH "\xe2\x80\x94 "
 #define DIGITS 20
 
 /* ---- notes ---- */
@@ -75,14 +74,11 @@ take_note(struct gather *gather, const char *text, size_t len,
 static const char *
 note_end(const char *p, const char *end)
 {
-	const char *blank = memmem(p, (size_t)(end - p), "\n\n", 2), *lf;
+	const char *blank = memmem(p, (size_t)(end - p), "\n\n", 2);
 
 	if (blank == NULL)
 		return NULL;
-	for (p = blank + 2; end - p > 4 && memcmp(p, DASH, 4) == 0; p = lf + 1) {
-		if ((lf = memchr(p, '\n', (size_t)(end - p))) == NULL)
-			return NULL;
-	}
+	p = note_signatures_end(blank + 2, end);
 	return p == blank + 2 ? NULL : p;
 }
 

@@ -13,8 +13,6 @@
 
 #include <sodium.h>
 
-#define DASH "\xe2\x80\x94 "	/* in front of a signature */
-
 static int
 open_dir(struct store *store, const char *dir, struct problem *problem)
 {
@@ -199,26 +197,6 @@ read_checkpoint(struct store *store, struct checkpoint *checkpoint,
 	return 0;
 }
 
-/* The end of the last whole note in text[0..len): behind the empty line that
- * follows its signature.  0 where there is none. */
-static size_t
-last_note_end(const char *text, size_t len)
-{
-	for (size_t end = len; end >= 2; end--) {
-		size_t line;
-
-		if (text[end - 1] != '\n' || text[end - 2] != '\n')
-			continue;
-		line = end - 2;
-		while (line > 0 && text[line - 1] != '\n')
-			line--;
-		if (end - line > sizeof(DASH) &&
-		    memcmp(text + line, DASH, sizeof(DASH) - 1) == 0)
-			return end;
-	}
-	return 0;
-}
-
 /*
  * The last entry of the log of checkpoints, where it is newer than the file
  * `checkpoint`: a crash came between the two.  Whatever follows it was torn,
@@ -244,11 +222,11 @@ read_log(struct store *store, struct checkpoint *checkpoint,
 	len = io_read(store->log_fd, tail, sizeof(tail), start);
 	if (len < 0)
 		return problem_errno(problem, "cannot read checkpoints");
-	end = last_note_end(tail, (size_t)len);
+	end = note_last_end(tail, (size_t)len);
 	store->log_size = start + end;
 	if (end == 0 || io_truncate(store->log_fd, store->log_size) != 0)
 		return problem_set(problem, "checkpoints has no whole entry");
-	start = last_note_end(tail, end - 1);
+	start = note_last_end(tail, end - 1);
 	if (open_checkpoint(store, &last, tail + start, end - 1 - start,
 	    &why) != 0)
 		return problem_set(problem, "the last entry of checkpoints: %s",

@@ -7,7 +7,6 @@
 
 #include <jansson.h>
 
-#define DASH "\xe2\x80\x94 "
 
 static int
 add(struct epochs *epochs, const struct note_key *key, uint64_t time_us)
@@ -115,18 +114,15 @@ epochs_read_body(struct record_slice body, uint64_t *epoch,
 static const char *
 proof_end(const char *p, const char *end)
 {
-	const char *blank = memmem(p, (size_t)(end - p), "\n\n", 2), *lf;
+	const char *blank = memmem(p, (size_t)(end - p), "\n\n", 2);
 
 	if (blank == NULL)
 		return NULL;
 	blank = memmem(blank + 2, (size_t)(end - blank) - 2, "\n\n", 2);
 	if (blank == NULL)
 		return NULL;
-	for (p = blank + 2; end - p > 4 && memcmp(p, DASH, 4) == 0; p = lf + 1) {
-		if ((lf = memchr(p, '\n', (size_t)(end - p))) == NULL)
-			return NULL;
-	}
-	return p < end && *p == '\n' ? p + 1 : NULL;
+	p = note_signatures_end(blank + 2, end);
+	return p != NULL && p < end && *p == '\n' ? p + 1 : NULL;
 }
 
 size_t

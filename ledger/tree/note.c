@@ -224,6 +224,33 @@ note_parse_long(struct note *note, const char *buf, size_t len, const char **why
 	return signatures_parse(note, blank + 2, buf + len, why);
 }
 
+const char *
+note_signatures_end(const char *p, const char *end)
+{
+	const char *lf;
+
+	for (; end - p > DASH_LEN && memcmp(p, DASH, DASH_LEN) == 0; p = lf + 1)
+		if ((lf = memchr(p, '\n', (size_t)(end - p))) == NULL)
+			return NULL;
+	return p;
+}
+
+size_t
+note_last_end(const char *text, size_t len)
+{
+	for (size_t end = len; end >= 2; end--) {
+		size_t line = end - 2;
+
+		if (text[end - 1] != '\n' || text[end - 2] != '\n')
+			continue;
+		while (line > 0 && text[line - 1] != '\n')
+			line--;
+		if (end - line > sizeof(DASH) && memcmp(text + line, DASH, DASH_LEN) == 0)
+			return end;
+	}
+	return 0;
+}
+
 static uint64_t
 load64(const uint8_t *p)
 {

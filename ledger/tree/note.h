@@ -84,6 +84,14 @@ int note_parse(struct note *note, const char *buf, size_t len, const char **why)
 /* The same of a text of any length. */
 int note_parse_long(struct note *note, const char *buf, size_t len, const char **why);
 
+/* Of notes one after the other, each with an empty line behind it: where the last
+ * whole one ends, behind that line.  0 where there is none. */
+size_t note_last_end(const char *text, size_t len);
+
+/* Behind the signature lines that begin at p, of a text up to end: p where there are
+ * none, NULL where one does not end. */
+const char *note_signatures_end(const char *p, const char *end);
+
 enum note_verdict {
 	NOTE_GOOD,
 	NOTE_UNSIGNED,	/* no signature by this key; others prove nothing */
