@@ -21,9 +21,8 @@ cli_err(const char *fmt, ...)
 
 	fputs("countersign: ", stderr);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	shown_vcomplain(fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 int
@@ -33,9 +32,9 @@ cli_usage(const char *fmt, ...)
 
 	fputs("countersign: ", stderr);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	shown_vcomplain(fmt, args);
 	va_end(args);
-	fprintf(stderr, "\nTry `countersign%s --help`.\n", where);
+	fprintf(stderr, "Try `countersign%s --help`.\n", where);
 	return CLI_USAGE;
 }
 

@@ -47,7 +47,7 @@ static const char show_help[] =
 int
 coverage_complain(const struct coverage_defaults *d, const char *command, const char *what)
 {
-	fprintf(stderr, "%s coverage %s: %s\n", d->program, command, what);
+	shown_complain("%s coverage %s: %s", d->program, command, what);
 	return EXIT_USAGE_OR_IO;
 }
 
@@ -244,7 +244,7 @@ make_scanner(const struct coverage_defaults *d, const struct args *a)
 
 	if (scanner != NULL && a->truths > 0 && d->secrets != NULL &&
 	    d->secrets(NULL, scanner, why, sizeof(why)) != 0)
-		fprintf(stderr, "%s coverage %s: without the vault's secrets: %s\n", d->program,
+		shown_complain("%s coverage %s: without the vault's secrets: %s", d->program,
 		    a->command, why);
 	return scanner;
 }

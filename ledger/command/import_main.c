@@ -9,6 +9,7 @@
 #include "ledger/command/main_impl.h"
 #include "ledger/command/options.h"
 #include "ledger/coverage/import.h"
+#include "ledger/output/shown.h"
 #include "ledger/record/record.h"
 
 static const char import_help[] =
@@ -224,7 +225,7 @@ coverage_import(int argc, char **argv, const struct coverage_defaults *d)
 	if (status >= 0)
 		return status;
 	if (a.log != NULL && (in = fopen(a.log, "re")) == NULL) {
-		fprintf(stderr, "%s coverage import: %s: %s\n", d->program, a.log, strerror(errno));
+		shown_complain("%s coverage import: %s: %s", d->program, a.log, strerror(errno));
 		return EXIT_USAGE_OR_IO;
 	}
 	status = make_truth(d, &a, in != NULL ? in : stdin, &text, &len, &result);

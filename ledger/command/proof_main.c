@@ -1,6 +1,7 @@
 #include "ledger/command/proof_main.h"
 #include "ledger/anchor/trust.h"
 #include "ledger/command/options.h"
+#include "ledger/output/shown.h"
 #include "ledger/record/record.h"
 #include "ledger/tree/epochs.h"
 #include "ledger/tree/proof.h"
@@ -44,7 +45,7 @@ struct args {
 static int
 complain(const struct args *args, const char *what, const char *why)
 {
-	fprintf(stderr, "%s proof: %s: %s\n", args->program, what, why);
+	shown_complain("%s proof: %s: %s", args->program, what, why);
 	return USAGE_OR_IO;
 }
 

@@ -13,6 +13,7 @@
 #include "ledger/command/options.h"
 #include "ledger/command/scan_main.h"
 #include "ledger/output/progress.h"
+#include "ledger/output/shown.h"
 #include "ledger/output/terminal.h"
 #include "ledger/scan/baseline.h"
 #include "ledger/scan/scan_report.h"
@@ -77,7 +78,7 @@ static int
 usage(const struct scan_defaults *defaults, const char *why)
 {
 	if (why != NULL)
-		fprintf(stderr, "%s: %s\n", defaults->program, why);
+		shown_complain("%s: %s", defaults->program, why);
 	fprintf(stderr, "Try '%s --help'.\n", defaults->program);
 	return USAGE_OR_IO;
 }
@@ -201,8 +202,8 @@ use_vault(struct work *w)
 	if (w->defaults->secrets == NULL || !w->args->vault || w->defaults->secrets(
 	    w->defaults->context, w->scanner, why, sizeof(why)) == 0)
 		return;
-	fprintf(stderr, "%s: without the vault's secrets: %s\n"
-	    "(--no-vault looks by formats alone)\n", w->defaults->program, why);
+	shown_complain("%s: without the vault's secrets: %s\n"
+	    "(--no-vault looks by formats alone)", w->defaults->program, why);
 	w->result->incomplete_count++;
 	snprintf(w->result->incomplete, sizeof(w->result->incomplete),
 	    "the vault's secrets were not looked for: %.180s", why);
@@ -306,7 +307,7 @@ say(struct work *w)
 		scan_report_text(&w->report, stdout);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return scan_report_status(&w->report);
-	fprintf(stderr, "%s: standard output: %s\n", w->defaults->program, strerror(errno));
+	shown_complain("%s: standard output: %s", w->defaults->program, strerror(errno));
 	return USAGE_OR_IO;
 }
 
@@ -341,7 +342,7 @@ run(struct work *w)
 	else
 		return status == 1 ? 0 : status;
 out:
-	fprintf(stderr, "%s: %s\n", w->defaults->program, err);
+	shown_complain("%s: %s", w->defaults->program, err);
 	return status;
 }
 

@@ -16,6 +16,7 @@
 #include "ledger/coverage/given.h"
 #include "ledger/coverage/signed.h"
 #include "ledger/coverage/truth.h"
+#include "ledger/output/shown.h"
 #include "ledger/tree/note_secret.h"
 
 static const char key_help[] =
@@ -65,7 +66,7 @@ coverage_put(const struct coverage_defaults *d, const char *command, const char 
 	    fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0;
 
 	if (bad)
-		fprintf(stderr, "%s coverage %s: %s: %s\n", d->program, command,
+		shown_complain("%s coverage %s: %s: %s", d->program, command,
 		    path != NULL ? path : "standard output", strerror(errno));
 	return bad ? EXIT_USAGE_OR_IO : 0;
 }

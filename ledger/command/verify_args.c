@@ -8,6 +8,7 @@
 #include "ledger/command/options.h"
 #include "ledger/command/verify_args.h"
 #include "ledger/output/out_file.h"
+#include "ledger/output/shown.h"
 #include "ledger/output/terminal.h"
 
 static const char help[] =
@@ -200,7 +201,7 @@ static const struct option_row options[] = {
 static int
 complain(const struct verify_defaults *defaults, const char *why, int status)
 {
-	fprintf(stderr, "%s: %s\n", defaults->program, why);
+	shown_complain("%s: %s", defaults->program, why);
 	return status;
 }
 

@@ -13,6 +13,7 @@
 #include "ledger/evidence/evidence.h"
 #include "ledger/output/out_file.h"
 #include "ledger/output/progress.h"
+#include "ledger/output/shown.h"
 #include "ledger/output/terminal.h"
 #include "ledger/report/html.h"
 #include "ledger/report/report.h"
@@ -118,7 +119,7 @@ make_scanner(const struct verify_args *args, const struct verify_defaults *defau
 	why[0] = '\0';
 	if (scanner != NULL && (args->scan || args->truths > 0) && defaults->secrets != NULL &&
 	    defaults->secrets(defaults->context, scanner, why, WHY) != 0)
-		fprintf(stderr, "%s: without the vault's secrets: %s\n",
+		shown_complain("%s: without the vault's secrets: %s",
 		    defaults->program, why);
 	else
 		why[0] = '\0';
@@ -410,7 +411,7 @@ verify(struct verify_args *args, const struct verify_defaults *defaults,
 	status = conclude(args, &report, result, err, sizeof(err));
 out:
 	if (status == EXIT_USAGE_OR_IO)
-		fprintf(stderr, "%s: %s\n", defaults->program, err);
+		shown_complain("%s: %s", defaults->program, err);
 	tempdir_remove(&unpacked);
 	args->dir = NULL;
 	coverage_free(coverage);
@@ -433,7 +434,7 @@ verify_main(int argc, char **argv, const struct verify_defaults *defaults)
 		return status;
 	result = calloc(1, sizeof(*result));
 	if (result == NULL || sodium_init() < 0) {
-		fprintf(stderr, "%s: out of memory\n", defaults->program);
+		shown_complain("%s: out of memory", defaults->program);
 		free(result);
 		return EXIT_USAGE_OR_IO;
 	}
@@ -443,7 +444,7 @@ verify_main(int argc, char **argv, const struct verify_defaults *defaults)
 	    (trust = trust_load(args.trust, err, sizeof(err))) == NULL)
 		have = -1;
 	if (have < 0)
-		fprintf(stderr, "%s: %s\n", defaults->program, err);
+		shown_complain("%s: %s", defaults->program, err);
 	else
 		status = verify(&args, defaults, have == 0 ? &key : NULL, trust, result);
 	if (have >= 0)

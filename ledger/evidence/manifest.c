@@ -104,7 +104,7 @@ take_root(struct manifest *m, json_t *root, char *err, size_t err_len)
 		return wrong(err, err_len, "a member lacks, is unknown, or has a wrong type");
 	if (v != 1 || strcmp(kind, MANIFEST_KIND) != 0)
 		return wrong(err, err_len, "no version 1 of " MANIFEST_KIND);
-	if (strlen(origin) > NOTE_NAME_MAX || strlen(run) > RECORD_NAME_MAX ||
+	if (strlen(origin) > NOTE_NAME_MAX || !record_name_valid(run, strlen(run)) ||
 	    first < 0 || size < first || !json_is_array(files))
 		return wrong(err, err_len, "origin, run, first, size or files is malformed");
 	snprintf(m->origin, sizeof(m->origin), "%s", origin);

@@ -62,3 +62,25 @@ shown_put(FILE *out, const char *text, size_t max)
 	if (i < len)
 		fputs("..", out);
 }
+
+void
+shown_vcomplain(const char *format, va_list args)
+{
+	char text[SHOWN_COMPLAINT_MAX], *line, *rest = text;
+
+	vsnprintf(text, sizeof(text), format, args);
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		shown_put(stderr, line, sizeof(text));
+		putc('\n', stderr);
+	}
+}
+
+void
+shown_complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	shown_vcomplain(format, args);
+	va_end(args);
+}

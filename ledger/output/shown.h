@@ -5,6 +5,7 @@
 #ifndef LEDGER_OUTPUT_SHOWN_H
 #define LEDGER_OUTPUT_SHOWN_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +19,11 @@ bool shown_is_odd(uint32_t c);
 
 /* On a terminal's line: what is odd becomes '?'; after max bytes "..". */
 void shown_put(FILE *out, const char *text, size_t max);
+
+/* A complaint, which may quote a hostile file: so on standard error, with a LF behind
+ * it.  LFs stay; what is beyond SHOWN_COMPLAINT_MAX bytes is cut off. */
+#define SHOWN_COMPLAINT_MAX 4096
+void shown_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void shown_vcomplain(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 #endif

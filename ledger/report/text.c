@@ -1,6 +1,8 @@
 #include <inttypes.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "ledger/output/shown.h"
 #include "ledger/report/covered.h"
 #include "ledger/report/presealed.h"
 #include "ledger/report/report.h"
@@ -28,21 +30,11 @@ plain(bool colour)
 	return colour ? "\033[0m" : "";
 }
 
-/* Names and reasons may hold bytes of hostile files: no terminal controls. */
+/* Names and reasons may hold bytes of hostile files. */
 static void
 put_safe(const char *text, FILE *out)
 {
-	const unsigned char *p = (const unsigned char *)text;
-
-	for (; *p != '\0'; p++) {
-		if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-			p++;
-		else if (*p >= 0x20 && *p != 0x7f) {
-			putc(*p, out);
-			continue;
-		}
-		putc('?', out);
-	}
+	shown_put(out, text, SIZE_MAX);
 }
 
 /* "record 57 (stream broker, seq 57, use), line 46 of ledger/records.jsonl" */
@@ -64,7 +56,8 @@ text_place(const struct verify_finding *f, FILE *out)
 	if (f->has_index)
 		before = ", ";
 	if (f->line != 0)
-		fprintf(out, "%sline %" PRIu64 " of %s", before, f->line, f->file);
+		fprintf(out, "%sline %" PRIu64 " of ", before, f->line);
+	put_safe(f->file, out);
 	if (f->has_index || f->line != 0)
 		fputs(": ", out);
 }
@@ -186,7 +179,8 @@ report_text(const struct report *report, bool colour, FILE *out)
 	fputs(r->kind == VERIFY_BUNDLE ? "  bundle " : "  ledger ", out);
 	put_safe(report->path, out);
 	if (r->run[0] != '\0')
-		fprintf(out, " of run %s", r->run);
+		fputs(" of run ", out);
+	put_safe(r->run, out);
 	fputs(", origin ", out);
 	put_safe(r->origin, out);
 	if (r->size > r->first)

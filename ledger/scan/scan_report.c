@@ -5,6 +5,7 @@
 #include <sodium.h>
 
 #include "ledger/output/sarif_parts.h"
+#include "ledger/output/shown.h"
 #include "ledger/record/json_out.h"
 #include "ledger/scan/scan_report.h"
 
@@ -37,11 +38,18 @@ verdict_word(const struct scan_report *report)
 static void
 put_name(const char *name, FILE *out)
 {
-	for (; *name != '\0'; name++) {
-		if ((unsigned char)*name < 0x20 || (unsigned char)*name == 0x7f)
-			fprintf(out, "\\x%02x", (unsigned char)*name);
-		else
-			fputc(*name, out);
+	size_t left = strlen(name);
+	uint32_t c = 0;
+
+	while (left > 0) {
+		const unsigned n = shown_decode(name, left, &c), step = n > 0 ? n : 1;
+
+		for (unsigned i = 0; (n == 0 || shown_is_odd(c)) && i < step; i++)
+			fprintf(out, "\\x%02x", (unsigned char)name[i]);
+		if (n > 0 && !shown_is_odd(c))
+			fwrite(name, 1, n, out);
+		name += step;
+		left -= step;
 	}
 }
 
