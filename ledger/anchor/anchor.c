@@ -98,6 +98,12 @@ plausible(const struct asking *asking, int64_t time_s)
 	return time_s > 0 && time_s <= asking->question->now_s + FUTURE_MAX_S;
 }
 
+static int64_t
+earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void
 take_cosignatures(struct asking *asking, const struct gather_note *note)
 {
@@ -114,11 +120,12 @@ take_cosignatures(struct asking *asking, const struct gather_note *note)
 		if (note_verify(&parsed, &trust->witness[i], &time_s) !=
 		    NOTE_GOOD || !plausible(asking, (int64_t)time_s))
 			continue;
-		if (note->at.size > claim->size ||
-		    (note->at.size == claim->size &&
-		    (int64_t)time_s < claim->time_s)) {
+		if (note->at.size > claim->size) {
 			claim->size = note->at.size;
-			claim->time_s = (int64_t)time_s;
+			claim->time_s = claim->seen_s = (int64_t)time_s;
+		} else if (note->at.size == claim->size) {
+			claim->time_s = earlier(claim->time_s, (int64_t)time_s);
+			claim->seen_s = -earlier(-claim->seen_s, -(int64_t)time_s);
 		}
 	}
 }
@@ -147,7 +154,7 @@ take_stamp(struct asking *asking, const struct gather_note *note,
 	if (stamp_check(der, len, digest, NULL, authority->ca_file, &out, why,
 	    sizeof(why)) == 0 && plausible(asking, out.time_s)) {
 		claim->size = note->at.size;
-		claim->time_s = out.time_s;
+		claim->time_s = claim->seen_s = out.time_s;
 		memcpy(claim->signer, out.signer, sizeof(claim->signer));
 	}
 	free(der);
@@ -345,6 +352,25 @@ vouching(const struct anchor_answer *answer, bool witness, uint64_t size)
 	return n;
 }
 
+/* Have so many of them said so lately?  Each by himself: of two who are wanted
+ * one may have seen what came since, and does not say so again. */
+static bool
+is_fresh(const struct asking *asking, bool witness, unsigned wanted)
+{
+	const struct anchor_question *q = asking->question;
+	const struct anchor_answer *answer = asking->answer;
+	const uint64_t size = answer->size < q->at.size ? answer->size : q->at.size;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < answer->claims; i++) {
+		const struct anchor_claim *claim = &answer->claim[i];
+
+		n += claim->witness == witness && claim->size >= size && (claim->seen_s >= q->now_s ||
+		    (uint64_t)(q->now_s - claim->seen_s) <= q->trust->max_age_s);
+	}
+	return n >= wanted;
+}
+
 /* The demand that is met least decides; 0: one is not met at all. */
 static void
 weigh(struct asking *asking)
@@ -418,7 +444,6 @@ conclude(struct asking *asking)
 {
 	const struct anchor_question *q = asking->question;
 	struct anchor_answer *answer = asking->answer;
-	int64_t age;
 
 	answer->demanded = q->trust->quorum + q->trust->stamps > 0;
 	if (!answer->demanded) {
@@ -431,14 +456,13 @@ conclude(struct asking *asking)
 		say_short(asking);
 		return;
 	}
-	age = q->now_s - answer->time_s;
 	append(answer->text, "anchored up to %" PRIu64 " of %" PRIu64,
 	    answer->size < q->at.size ? answer->size : q->at.size, q->at.size);
 	say_who(asking);
-	if (q->trust->max_age_s > 0 && age > 0 &&
-	    (uint64_t)age > q->trust->max_age_s)
-		append(answer->text, "; that is longer ago than the %" PRIu64
-		    " s of the policy", q->trust->max_age_s);
+	if (q->trust->max_age_s > 0 && !(is_fresh(asking, true, q->trust->quorum) &&
+	    is_fresh(asking, false, q->trust->stamps)))
+		append(answer->text, "; for too many of them that is longer ago than "
+		    "the %" PRIu64 " s of the policy", q->trust->max_age_s);
 	else if (answer->size >= q->at.size)
 		answer->verdict = ANCHOR_ESTABLISHED;
 	else

@@ -49,7 +49,8 @@ struct anchor_claim {
 	const char *name;	/* in the policy */
 	bool witness;
 	uint64_t size;		/* of the largest tree it vouches for; 0: none */
-	int64_t time_s;		/* when, by its own clock */
+	int64_t time_s;		/* since when, by its own clock */
+	int64_t seen_s;		/* when it said so last */
 	uint8_t signer[STAMP_DIGEST_LEN];	/* of an authority's stamp: whose key */
 };
 
