@@ -93,7 +93,9 @@ static const struct cli_command table[] = {
 	  .summary = "Store, rotate, revoke and list secrets" },
 	{ .name = "bind", .operands = "SECRET", .opts = cmd_bind_opts,
 	  .run = cmd_bind, .summary = "Say where a secret may go",
-	  .details = "Example:\n  countersign bind github --host api.github.com "
+	  .details = "Examples:\n  countersign bind anthropic --service anthropic\n"
+	  "  countersign bind anthropic --add --allow 'POST /v1/files'\n"
+	  "  countersign bind github --host api.github.com "
 	  "--header 'Authorization: Bearer {}' \\\n      --allow 'GET /repos/**' "
 	  "--allow 'POST /repos/o/r/issues'" },
 	{ .name = "unbind", .operands = "ID", .run = cmd_unbind,
@@ -141,7 +143,7 @@ static const struct cli_command table[] = {
 	  .summary = "Helpers that programs call for a credential" },
 	{ .name = "completion", .operands = "bash|zsh|fish|names KIND", .run = cmd_completion,
 	  .summary = "Print a shell's completion",
-	  .details = "KIND is secrets, bindings, runs or packs: the names that there are, as far as\n"
+	  .details = "KIND is secrets, bindings, runs, packs or services: the names that there are, as far as\n"
 	  "the home or a running daemon tell at once; what the completions ask for." },
 	{ .name = "version", .operands = "", .opts = json_opt, .run = version,
 	  .summary = "Print the version" },

@@ -66,7 +66,7 @@ operand_place(const char *path, const struct cli_command *command)
 }
 
 static const char *const named_options[] = { "secret", "binding", "scope", "run",
-	"pack" };
+	"pack", "service" };
 #define NAMED_OPTIONS (sizeof(named_options) / sizeof(named_options[0]))
 
 /* --- bash ------------------------------------------------------------ */

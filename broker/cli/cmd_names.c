@@ -1,4 +1,5 @@
 #include "cli/cmd_names.h"
+#include "cli/bind/services.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "home.h"
@@ -25,7 +26,7 @@ static const struct { const char *path, *kind; } operands[] = {
 /* Whatever the command; verify and policy have none of these with another sense. */
 static const struct { const char *option, *kind; } options[] = {
 	{ "secret", "secrets" }, { "binding", "bindings" }, { "scope", "bindings" },
-	{ "run", "runs" }, { "pack", "packs" },
+	{ "run", "runs" }, { "pack", "packs" }, { "service", "services" },
 };
 
 const char *
@@ -122,12 +123,23 @@ packs(void)
 	closedir(dir);
 }
 
+static void
+services(void)
+{
+	const struct service *service;
+
+	for (size_t i = 0; (service = service_at(i)) != NULL; i++)
+		print("", service->name);
+}
+
 int
 cmd_names(const char *kind)
 {
 	const bool home = cli_home() != NULL;
 
-	if (strcmp(kind, "secrets") == 0 && home)
+	if (strcmp(kind, "services") == 0)
+		services();
+	else if (strcmp(kind, "secrets") == 0 && home)
 		print_all("/v1/secrets", "secrets", "name");
 	else if (strcmp(kind, "runs") == 0 && home)
 		print_all("/v1/runs", "runs", "id");

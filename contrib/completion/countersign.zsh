@@ -68,6 +68,8 @@ case "$at" in
 		'--help:show this and exit'
 		) ;;
 	' bind') offer=(
+		'--service:a well-known service\: its hosts, placement, rules and variables, save those that are given here'
+		'--services:show the well-known services and what each stands for'
 		'--host:a host that gets it; the first serves /x/ID/ too'
 		'--header:the header field and its value, {} being the secret'
 		'--basic:HTTP Basic with this user name'
@@ -82,6 +84,7 @@ case "$at" in
 		'--cost:what one request costs, in units of your choice; see `run --budget-cost`'
 		'--escaped-slash:let paths hold %2F, which ends a segment for * (npm'\''s @scope%2Fname, GitLab'\''s group%2Fproject)'
 		'--replace:replace a binding of that name'
+		'--add:add the rules of --allow to the binding of that name, and change nothing else'
 		'--help:show this and exit'
 		) ;;
 	' unbind') offer=(
@@ -414,6 +417,7 @@ local kind=
 	"--scope") kind=bindings offer=() ;;
 	"--run") kind=runs offer=() ;;
 	"--pack") kind=packs offer=() ;;
+	"--service") kind=services offer=() ;;
 	-*) ;;
 	*) case "$at" in
 	" secret rotate") kind=secrets ;;

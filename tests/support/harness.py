@@ -57,8 +57,9 @@ def little_may_be_locked():
 
 
 class Bench:
-    def __init__(self, hosts=("api.example.com",), config=None, init=True, private=True, tls=True, env=None):
+    def __init__(self, hosts=("api.example.com",), config=None, init=True, private=True, tls=True, env=None, service="upstream.py"):
         self.hosts, self.extra, self.init, self.private, self.tls = list(hosts), config or {}, init, private, tls
+        self.service = service      # which of this folder answers for the hosts
         # By the session's number tests/run finds what is left of a test that was killed.
         self.dir = tempfile.mkdtemp(prefix=f"cs-{os.getsid(0)}-")
         self.home = os.path.join(self.dir, "home")
@@ -155,7 +156,7 @@ class Bench:
 
     def start_upstream(self, log=None, secret_file=None, tls=None):
         os.makedirs(self.path("git"), exist_ok=True)
-        argv = [sys.executable, os.path.join(HERE, "upstream.py"), "--log", log or self.log_path, "--secret-file",
+        argv = [sys.executable, os.path.join(HERE, self.service), "--log", log or self.log_path, "--secret-file",
                 secret_file or self.path("secret"), "--git", self.path("git")]
         if self.tls if tls is None else tls:
             argv += ["--cert", self.path("cert.pem"), "--key", self.path("key.pem")]

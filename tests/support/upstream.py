@@ -41,8 +41,8 @@ class Upstream(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 512
 
-    def __init__(self, address, options):
-        super().__init__(address, Handler)
+    def __init__(self, address, options, handler):
+        super().__init__(address, handler)
         self.options, self.door = options, threading.Event()
         with open(options.secret_file, "rb") as f:
             self.secret = f.read().rstrip(b"\r\n").decode()
@@ -65,7 +65,7 @@ class Upstream(http.server.ThreadingHTTPServer):
             except (ssl.SSLError, OSError):
                 return
         try:
-            Handler(request, client_address, self)
+            self.RequestHandlerClass(request, client_address, self)
         except (ConnectionError, ssl.SSLError, BrokenPipeError):
             pass
 
@@ -307,7 +307,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = serve
 
 
-def main():
+def main(handler=Handler):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--log", required=True)
     parser.add_argument("--secret-file", required=True)
@@ -316,7 +316,7 @@ def main():
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--git", default=".")
     options = parser.parse_args()
-    server = Upstream(("127.0.0.1", options.port), options)
+    server = Upstream(("127.0.0.1", options.port), options, handler)
     print(server.server_address[1], flush=True)
     threading.Thread(target=watch_parent, daemon=True).start()
     server.serve_forever()

@@ -1,4 +1,4 @@
-#include "cli/env_names.h"
+#include "cli/bind/env_names.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -10,24 +10,13 @@ struct known {
 };
 
 static const struct known table[] = {
-	{ "api.github.com", { "GITHUB_TOKEN", "GH_TOKEN" } },
-	{ "github.com", { NULL } },
 	{ "gitlab.com", { "GITLAB_TOKEN" } },
 	{ "api.bitbucket.org", { "BITBUCKET_TOKEN" } },
-	{ "api.anthropic.com", { "ANTHROPIC_API_KEY" } },
-	{ "api.openai.com", { "OPENAI_API_KEY" } },
-	{ "generativelanguage.googleapis.com", { "GEMINI_API_KEY", "GOOGLE_API_KEY" } },
-	{ "api.mistral.ai", { "MISTRAL_API_KEY" } },
-	{ "api.groq.com", { "GROQ_API_KEY" } },
-	{ "api.deepseek.com", { "DEEPSEEK_API_KEY" } },
-	{ "api.x.ai", { "XAI_API_KEY" } },
 	{ "api.cohere.com", { "COHERE_API_KEY", "CO_API_KEY" } },
 	{ "api.together.xyz", { "TOGETHER_API_KEY" } },
 	{ "api.perplexity.ai", { "PERPLEXITY_API_KEY" } },
-	{ "openrouter.ai", { "OPENROUTER_API_KEY" } },
 	{ "huggingface.co", { "HF_TOKEN" } },
 	{ "api.replicate.com", { "REPLICATE_API_TOKEN" } },
-	{ "registry.npmjs.org", { "NPM_TOKEN", "NODE_AUTH_TOKEN" } },
 	{ "upload.pypi.org", { "TWINE_PASSWORD" } },
 	{ "crates.io", { "CARGO_REGISTRY_TOKEN" } },
 	{ "api.stripe.com", { "STRIPE_API_KEY", "STRIPE_SECRET_KEY" } },
