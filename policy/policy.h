@@ -134,7 +134,7 @@ struct policy_decision {
 	char rule[POLICY_TEXT_MAX];
 	/* Obligations; -1 where the policy set none. */
 	bool redact;		/* true unless the policy says {"redact": false} */
-	int64_t max_bytes;	/* of the request body */
+	int64_t max_bytes;	/* of the request body, or into a tunnel */
 	int64_t cost;
 	int64_t ttl_s, uses;	/* of a grant */
 	/* Who decided, where it was not the evaluator (policy/opa/opa.h). */

@@ -166,7 +166,7 @@ budget_step(struct passage *p)
 
 	if (!budget_wall_ok(p->run, pack))
 		return over_budget(p, "budget/wall", "the run's time is over");
-	/* Of a chunked body there is a byte at least, most likely. */
+	/* Of what is not known beforehand there is a byte at least, most likely. */
 	if (body != 0 && !budget_fits(p->run, pack, BUDGET_BYTES_OUT, body))
 		return over_budget(p, "budget/bytes-out",
 		    "the body is larger than what the run may still send");

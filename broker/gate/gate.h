@@ -77,7 +77,7 @@ struct gate_request {
 	 * caller; NULL: it is looked for.  And how often that slot was sent. */
 	struct credential *credential;
 	unsigned copies;
-	int64_t body_len;		/* -1 where chunked */
+	int64_t body_len;		/* -1: not known beforehand: chunked, WebSocket, a tunnel */
 	bool was_allowed;		/* by gate_decide; only for gate_refuse */
 };
 
@@ -96,7 +96,7 @@ struct gate_verdict {
 	struct redact_needles *needles;	/* referenced; NULL: nothing to redact */
 	uint32_t version;
 	char grant[40];			/* the grant's id, or "" */
-	int64_t max_bytes;		/* of the request body; -1: no limit */
+	int64_t max_bytes;		/* of the request body, or into a tunnel; -1: no limit */
 
 	/* To be submitted before anything else happens.  On allow the record
 	 * is a `use` (with credential) or a `decision`; else a `refusal`. */

@@ -169,9 +169,8 @@ relay_upstream(struct conn *conn)
 
 /* --- request: client to upstream -------------------------------------- */
 
-/* Book what came; true while it may go on. */
-static bool
-within_budget(struct conn *conn)
+bool
+relay_within_budget(struct conn *conn)
 {
 	struct exchange *exchange = conn->exchange;
 	const struct gate_verdict *verdict = &exchange->verdict;
@@ -207,7 +206,7 @@ take_body(struct conn *conn)
 		return FLOW_WAIT;
 	result = relay_fill(&exchange->request, &conn->stream, &conn->in,
 	    &upstream->out, conn->worker->scratch, &moved);
-	if (!within_budget(conn))
+	if (!relay_within_budget(conn))
 		return FLOW_OVER;
 	switch (result) {
 	case PUMP_BAD:

@@ -15,6 +15,10 @@ enum flow {
 enum pump_result relay_fill(struct pump *pump, struct stream *source,
     struct buf *in, struct buf *out, char *scratch, bool *moved);
 
+/* Book what came of the client since the last time, before any of it goes on; false
+ * where the run's budget or the policy's limit ends there, which is seen to. */
+bool relay_within_budget(struct conn *conn);
+
 /* Upstream to client, as far as it goes. */
 enum flow answer_pull(struct conn *conn);
 

@@ -45,12 +45,15 @@ request_described(const struct exchange *exchange, struct gate_request *out)
 		.rules = exchange->rules,
 		.credential = exchange->credential,
 		.copies = exchange->copies,
-		.body_len = exchange->head.framing == HEAD_CHUNKED ? -1 :
+		.body_len = exchange->head.framing == HEAD_CHUNKED ||
+		    exchange->websocket ? -1 :
 		    exchange->head.framing == HEAD_LENGTH ?
 		    (int64_t)exchange->head.body_len : 0,
 	};
-	if (out->kind == GATE_CONNECT)
+	if (out->kind == GATE_CONNECT) {
 		out->head = NULL;
+		out->body_len = -1;
+	}
 }
 
 /* --- what may not go on ----------------------------------------------- */

@@ -44,24 +44,30 @@ tunnel_connect(struct conn *conn)
 	return STEP_ON;
 }
 
-/* One direction.  *ended: the source's end has been passed on. */
+/* One direction's bytes into out; nothing of them is sent yet. */
 static bool
-carry(struct conn *conn, struct pump *pump, struct stream *source,
-    struct buf *in, struct stream *sink, struct buf *out, bool *ended,
-    bool *moved)
+fill(struct conn *conn, struct pump *pump, struct stream *source,
+    struct buf *in, struct buf *out, bool *moved)
 {
-	enum pump_result result = PUMP_MORE;
-	size_t before;
+	enum pump_result result;
 
-	if (!pump->done && out->len < PUMP_MARK)
-		result = relay_fill(pump, source, in, out, conn->worker->scratch,
-		    moved);
-	if (result != PUMP_MORE && result != PUMP_DONE && result != PUMP_FULL) {
-		over(conn, result == PUMP_HIT ? "secret_in_stream" :
-		    result == PUMP_CUT ? "reset" : "out_of_memory");
-		return false;
-	}
-	before = out->len;
+	if (pump->done || out->len >= PUMP_MARK)
+		return true;
+	result = relay_fill(pump, source, in, out, conn->worker->scratch, moved);
+	if (result == PUMP_MORE || result == PUMP_DONE || result == PUMP_FULL)
+		return true;
+	over(conn, result == PUMP_HIT ? "secret_in_stream" :
+	    result == PUMP_CUT ? "reset" : "out_of_memory");
+	return false;
+}
+
+/* *ended: the source's end has been passed on. */
+static bool
+push(struct conn *conn, const struct pump *pump, struct stream *sink,
+    struct buf *out, bool *ended, bool *moved)
+{
+	size_t before = out->len;
+
 	if (stream_flush(sink, out) == STREAM_BROKEN) {
 		over(conn, "reset");
 		return false;
@@ -72,21 +78,6 @@ carry(struct conn *conn, struct pump *pump, struct stream *source,
 		*ended = true;
 	}
 	return true;
-}
-
-static bool
-spend(struct conn *conn)
-{
-	struct exchange *exchange = conn->exchange;
-	uint64_t fresh = exchange->request.taken - exchange->passed;
-
-	if (fresh == 0 ||
-	    gate_spend_bytes(conn->worker->plane->gate, exchange->run, fresh)) {
-		exchange->passed = exchange->request.taken;
-		return true;
-	}
-	over(conn, "budget/bytes-out");
-	return false;
 }
 
 static void
@@ -121,11 +112,13 @@ tunnel_run(struct conn *conn)
 	}
 	for (unsigned turn = 0; turn < TURNS && moved; turn++) {
 		moved = false;
-		if (!carry(conn, &exchange->request, &conn->stream, &conn->in,
-		    &upstream->stream, &upstream->out, &exchange->client_done,
-		    &moved) || !spend(conn) ||
-		    !carry(conn, &exchange->response, &upstream->stream,
-		    &upstream->in, &conn->stream, &conn->out,
+		if (!fill(conn, &exchange->request, &conn->stream, &conn->in,
+		    &upstream->out, &moved) || !relay_within_budget(conn) ||
+		    !push(conn, &exchange->request, &upstream->stream,
+		    &upstream->out, &exchange->client_done, &moved) ||
+		    !fill(conn, &exchange->response, &upstream->stream,
+		    &upstream->in, &conn->out, &moved) ||
+		    !push(conn, &exchange->response, &conn->stream, &conn->out,
 		    &exchange->upstream_done, &moved))
 			return STEP_ON;
 		ever |= moved;
