@@ -112,7 +112,10 @@ judge(struct gate *gate, struct gate_thread *thread, struct run *run,
 	} else {
 		gate_judge(thread, rules, input, &out->policy);
 		out->verdict = out->policy.verdict;
-		if (out->verdict != POLICY_DENY &&
+		/* It may have taken its time, and the teardown waits no longer. */
+		if (!run_open_p(run))
+			deny(out, "run/closed", "the run was closed meanwhile");
+		else if (out->verdict != POLICY_DENY &&
 		    !delegation_covers(run, input))
 			deny(out, "delegation/scope",
 			    "the run was opened for less than this");

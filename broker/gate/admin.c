@@ -334,10 +334,11 @@ gate_secret_revoke(struct gate *gate, struct ledger_port *port,
 	enum vault_status status;
 	int rv = -1;
 
-	pthread_mutex_lock(&gate->admin);
+	/* Not behind the lock: whoever has it may wait for store or ledger. */
 	if (vault_withhold(gate->vault, name, version, &error) == VAULT_OK)
 		gate_cut(gate, &(struct gate_cut){ .secret = name,
 		    .version = version });
+	pthread_mutex_lock(&gate->admin);
 	status = vault_revoke(gate->vault, name, version, &error);
 	if (status == VAULT_OK) {
 		rv = secrets_changed(gate, why);

@@ -297,9 +297,12 @@ consider(struct wish *wish)
 	wish->input.action.verb = input_text("use");
 	snprintf(wish->name, sizeof(wish->name), "%s", options->action);
 	wish->input.action.name = input_text(wish->name);
-	if (peer_step(wish) == -1 || choose_binding(wish) == -1)
+	if (peer_step(wish) == -1 || choose_binding(wish) == -1 ||
+	    policy_step(wish) == -1)
 		return -1;
-	return policy_step(wish);
+	/* The policy may have taken its time, and the teardown waits no longer. */
+	return run_open_p(wish->run) ? 0 : no(wish, 403, "run/closed",
+	    "the run was closed meanwhile", "start a new run");
 }
 
 static int
@@ -444,6 +447,7 @@ gate_grant_revoke(struct gate *gate, struct ledger_port *port,
 	if (grant == NULL)
 		return -1;
 	rules = gate_rules(gate);
+	gate_run_hold(grant->credential.run);	/* closing it takes all grants, then waits */
 	if (!atomic_exchange(&grant->revoked, true)) {
 		atomic_fetch_add(&gate->grants_revoked, 1);
 		gate_cut(gate, &(struct gate_cut){ .grant = grant->id,
@@ -453,6 +457,7 @@ gate_grant_revoke(struct gate *gate, struct ledger_port *port,
 		    revoked_body(grant, body, sizeof(body)), false, &receipt,
 		    why);
 	}
+	gate_outcome_done(grant->credential.run);
 	grant_info_fill(grant, out);
 	rules_unref(rules);
 	credential_release(&grant->credential);

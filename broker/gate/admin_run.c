@@ -114,6 +114,17 @@ parent_find(struct gate *gate, const char *id, bool *fine,
 	return parent;
 }
 
+/* Making placeholders may have waited for the vault's server. */
+static bool
+parent_still_open(const struct run *parent, struct gate_problem *why)
+{
+	if (parent == NULL || run_open_p(parent))
+		return true;
+	gate_problem_set(why, 409, "run/bad-parent",
+	    "the parent was closed meanwhile", "name an open run");
+	return false;
+}
+
 /* One agent must not take the places of all. */
 static bool
 room_below_locked(const struct gate *gate, const struct run *run)
@@ -265,6 +276,7 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 	parent = parent_find(gate, options->parent, &fine, why);
 	if (!fine)
 		goto out;
+	gate_run_hold(parent);	/* its teardown waits for what is written here */
 	if (!texts_ok(gate, options, why) || !asker_ok(options, parent, why))
 		goto fail;
 	keyed_mint(TOKEN_RUN, 32, token, GATE_TOKEN_MAX);
@@ -272,7 +284,7 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 	if (run == NULL)
 		goto fail;
 	if (!root_ok(options, run, why) || !room_below(gate, run, why) ||
-	    gate_append(port, "run", run->id,
+	    !parent_still_open(parent, why) || gate_append(port, "run", run->id,
 	    rules->digest, body, open_body(run, body, sizeof(body)), false,
 	    &run->receipt, why) == -1 || !enter(gate, run, why))
 		goto fail;
@@ -285,6 +297,7 @@ fail:
 	run_unref(run);
 	run = NULL;
 out:
+	gate_outcome_done(parent);
 	run_unref(parent);
 	rules_unref(rules);
 	return run;

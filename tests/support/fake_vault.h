@@ -18,6 +18,7 @@ struct fake_entry {
 
 static struct fake_entry fake_entries[64];
 static size_t fake_n_entries;
+static void (*fake_vault_asked)(void);	/* called within each put and get */
 
 static enum vault_status
 fake_error(struct vault_error *err, enum vault_status status)
@@ -34,6 +35,8 @@ fake_vault_put(void *ctx, const char *name, const void *bytes, size_t len,
 	struct fake_entry *entry = &fake_entries[fake_n_entries];
 	bool known = false;
 
+	if (fake_vault_asked != NULL)
+		fake_vault_asked();
 	for (size_t i = 0; i < fake_n_entries; i++)
 		known = known || strcmp(fake_entries[i].name, name) == 0;
 	if (known != rotate)
@@ -60,6 +63,8 @@ fake_vault_get(void *ctx, const char *name, uint32_t version,
 	const struct fake_entry *found = NULL;
 	bool known = false;
 
+	if (fake_vault_asked != NULL)
+		fake_vault_asked();
 	for (size_t i = 0; i < fake_n_entries; i++)
 		if (strcmp(fake_entries[i].name, name) == 0 &&
 		    (version == 0 || fake_entries[i].version == version)) {
@@ -111,6 +116,7 @@ fake_vault_new(void)
 	    fake_vault_close, NULL, NULL };
 
 	fake_n_entries = 0;
+	fake_vault_asked = NULL;
 	return vault_new(&ops, NULL);
 }
 

@@ -1,0 +1,160 @@
+/* What changes while the gate waits: for its policy, or for the vault's store. */
+#include "gate_scene.h"
+
+#include <time.h>
+
+static struct scene s;
+
+static size_t
+count(const char *type, const char *run)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fake_n_records; i++)
+		n += strcmp(fake_records[i].type, type) == 0 &&
+		    strcmp(fake_records[i].run, run) == 0;
+	return n;
+}
+
+static void
+close_run(void)
+{
+	struct gate_run_summary summary;
+	struct gate_problem unused;
+
+	fake_decide = NULL;
+	fake_vault_asked = NULL;
+	assert_int_equal(gate_run_close(s.gate, &fake_port, s.run, &closer,
+	    &summary, &unused), 0);
+}
+
+static void
+closes(const struct policy_input *input, struct policy_decision *out)
+{
+	close_run();
+}
+
+/* Behind a teardown nothing is allowed, or evidence that looks whole would lack it. */
+static void
+test_closed_while_asked_for_an_action(void **state)
+{
+	static struct gate_answer answer;
+	struct gate_action action = { .kind = { "tool", 4 }, .name = { "Bash", 4 },
+	    .peer = { -1, -1, 0 }, .port = -1 };
+
+	begin(&s, DATA(""));
+	gate_decide_action(s.gate, s.thread, s.run, &action, &answer);
+	assert_int_equal(answer.verdict, POLICY_ALLOW);
+	gate_verdict_release(&answer.record);
+	fake_decide = closes;
+	gate_decide_action(s.gate, s.thread, s.run, &action, &answer);
+	assert_int_equal(answer.verdict, POLICY_DENY);
+	assert_string_equal(answer.policy.rule, "run/closed");
+	assert_string_equal(answer.record.record_type, "refusal");
+	gate_verdict_release(&answer.record);
+	end(&s);
+}
+
+static void
+test_closed_while_asked_for_a_grant(void **state)
+{
+	begin(&s, DATA(""));
+	fake_decide = closes;
+	assert_int_equal(issue(&s, "http:GET", "https://api.example.com/a", 1, 0), -1);
+	assert_string_equal(why.rule, "run/closed");
+	assert_int_equal(count("grant", run_id(s.run)), 0);
+	assert_non_null(fake_last("refusal"));
+	end(&s);
+}
+
+static void
+test_closed_while_a_request_is_judged(void **state)
+{
+	begin(&s, DATA(""));
+	fake_decide = closes;
+	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
+	refused(403, "run/closed");
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+/* A run below another is never opened behind that one's teardown. */
+static void
+test_closed_while_one_below_is_made(void **state)
+{
+	struct gate_run_options below = plain_run;
+	char token[GATE_TOKEN_MAX];
+	uint32_t version;
+	size_t runs = 0;
+
+	begin(&s, DATA(""));
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "two", "another-made-up-one", 19,
+	    true, &version, &why), 0);
+	fake_vault_asked = close_run;
+	assert_int_equal(vault_withhold(s.vault, "one", 99, NULL), VAULT_OK);	/* not cached any more */
+	below.parent = run_id(s.run);
+	assert_null(gate_run_open(s.gate, &fake_port, &below, token, &why));
+	assert_null(fake_vault_asked);
+	assert_string_equal(why.rule, "run/bad-parent");
+	for (size_t i = 0; i < fake_n_records; i++)
+		runs += strcmp(fake_records[i].type, "run") == 0;
+	assert_int_equal(runs, 2);	/* the one above: opened and closed */
+	end(&s);
+}
+
+static void *
+revoke_one(void *arg)
+{
+	struct gate_problem unused;
+
+	gate_secret_revoke(s.gate, &fake_port, "one", 0, &unused);
+	return NULL;
+}
+
+static pthread_t revoker;
+
+/* The store takes long over a put; what is revoked meanwhile is cut at once. */
+static void
+revoke_meanwhile(void)
+{
+	const struct timespec pause = { 0, 1000000 };
+
+	fake_vault_asked = NULL;
+	assert_int_equal(pthread_create(&revoker, NULL, revoke_one, NULL), 0);
+	for (int ms = 0; ms < 10000 && __atomic_load_n(&cuts, __ATOMIC_ACQUIRE) == 0; ms++)
+		nanosleep(&pause, NULL);
+	assert_int_equal(cuts, 1);
+}
+
+static void
+test_revoked_while_another_is_stored(void **state)
+{
+	uint32_t version;
+
+	begin(&s, DATA(""));
+	cuts = 0;
+	gate_on_revoke(s.gate, count_cut, NULL);
+	fake_vault_asked = revoke_meanwhile;
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "three", "a-third-made-up-one", 19,
+	    false, &version, &why), 0);
+	assert_int_equal(pthread_join(revoker, NULL), 0);
+	assert_non_null(fake_last("secret"));
+	assert_non_null(strstr(fake_last("secret"), "revoked"));
+	end(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_closed_while_asked_for_an_action),
+		cmocka_unit_test(test_closed_while_asked_for_a_grant),
+		cmocka_unit_test(test_closed_while_a_request_is_judged),
+		cmocka_unit_test(test_closed_while_one_below_is_made),
+		cmocka_unit_test(test_revoked_while_another_is_stored),
+	};
+
+	if (sodium_init() == -1)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
