@@ -241,6 +241,21 @@ same_alphabet(struct slice secret, char *out, size_t cap)
 
 /* --- which ---------------------------------------------------------------------- */
 
+/*
+ * Claude Code asks a person before it uses a key that it does not know, shows the
+ * last 20 characters and remembers them with the answer.  All dummies of that
+ * format end alike, so that it is asked once and not in every run; and what is
+ * shown says what it is.  What comes before has all the chance that is needed.
+ */
+static void
+end_alike(const struct scan_format *format, char *out, size_t n)
+{
+	static const char tail[] = "-countersign-dummyAA";
+
+	if (strcmp(scan_format_id(format), "anthropic") == 0)
+		memcpy(out + n - (sizeof(tail) - 1), tail, sizeof(tail) - 1);
+}
+
 static size_t
 known_format(struct slice secret, char *out, size_t cap)
 {
@@ -250,6 +265,7 @@ known_format(struct slice secret, char *out, size_t cap)
 	    (match.len - match.prefix_len) * 5 < PLACEHOLDER_BITS ||
 	    scan_formats_dummy(secret.p, secret.n, out) != 0)
 		return 0;
+	end_alike(match.format, out, secret.n);
 	return secret.n;
 }
 

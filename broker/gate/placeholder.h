@@ -22,7 +22,8 @@
  *
  *   a JWT        a JWT of our own, that expires late, with a random signature
  *   PEM          the same label, a random body of at most 1600 characters
- *   a format that scan_formats knows    its dummy
+ *   a format that scan_formats knows    its dummy (Anthropic's keys end alike, for
+ *     Claude Code's sake, which remembers keys by their last 20 characters)
  *   one alphabet (digits, hex, base32, base62, base64, base64url) with '.' or,
  *     in a UUID, '-' between its parts    the same, and a prefix like "sk-live_"
  *   all else: too short, too long, words, passwords    PLACEHOLDER_PLAIN…

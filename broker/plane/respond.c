@@ -14,7 +14,8 @@ title_of(unsigned status)
 		{ 407, "Proxy Authentication Required" },
 		{ 408, "Request Timeout" }, { 413, "Content Too Large" },
 		{ 414, "URI Too Long" }, { 417, "Expectation Failed" },
-		{ 421, "Misdirected Request" }, { 429, "Too Many Requests" },
+		{ 421, "Misdirected Request" }, { 426, "Upgrade Required" },
+		{ 429, "Too Many Requests" },
 		{ 431, "Request Header Fields Too Large" },
 		{ 501, "Not Implemented" }, { 502, "Bad Gateway" },
 		{ 503, "Service Unavailable" }, { 504, "Gateway Timeout" },
@@ -81,7 +82,8 @@ compose(struct conn *conn, unsigned status, const char *rule,
 	    "Content-Length: %d\r\nCache-Control: no-store\r\n%s%s\r\n",
 	    status, title_of(status), body_len,
 	    status == 407 ? "Proxy-Authenticate: Basic realm=\"countersign\"\r\n" :
-	    status == 401 ? "WWW-Authenticate: Bearer realm=\"countersign\"\r\n" : "",
+	    status == 401 ? "WWW-Authenticate: Bearer realm=\"countersign\"\r\n" :
+	    status == 426 ? "Upgrade: HTTP/1.1\r\nConnection: Upgrade\r\n" : "",
 	    conn->close ? "Connection: close\r\n" :
 	    conn->exchange->head.minor == 0 ? "Connection: keep-alive\r\n" : "");
 	if (buf_add(&conn->out, (struct slice){ head, (size_t)n }, ANSWER_MAX) != 0 ||
@@ -107,11 +109,23 @@ let_go(struct exchange *exchange)
 	exchange->refused = true;
 }
 
+/*
+ * Of a WebSocket that is not allowed, plain requests to the same place may be
+ * (RFC 9110 section 15.5.22): clients that can do without, such as Codex, then go
+ * on at once, where 403 makes them try six times more, for ten seconds.
+ */
+static unsigned
+status_of(const struct exchange *exchange, const struct gate_verdict *verdict)
+{
+	return exchange->websocket && verdict->status == 403 ? 426 :
+	    verdict->status;
+}
+
 void
 respond_verdict(struct conn *conn, const struct gate_verdict *verdict)
 {
-	compose(conn, verdict->status, verdict->rule, verdict->reason,
-	    verdict->remedy);
+	compose(conn, status_of(conn->exchange, verdict), verdict->rule,
+	    verdict->reason, verdict->remedy);
 	let_go(conn->exchange);
 	worker_count(conn->worker, COUNT_REFUSED, 1);
 	conn->state = record_refusal(conn->exchange, verdict) ? CONN_REFUSED :

@@ -96,6 +96,29 @@ test_prefixes_not_kept(void **state)
 	}
 }
 
+/* What a client remembers of a key (its last 20 characters) is the same in all
+ * dummies; what names the run is not. */
+static void
+test_ends_alike(void **state)
+{
+	static const char tail[] = "-countersign-dummyAA";
+	char secret[109], other[109];
+	struct scan_match match;
+
+	snprintf(secret, sizeof(secret), "sk-ant-api03-%.93sAA",
+	    "Qk3Jx8v2Mzb7W1ht5C9r4Nd6Zk31Yp-_Qk3Jx8v2Mzb7W1ht5C9r4Nd6Zk31Yp-_"
+	    "Qk3Jx8v2Mzb7W1ht5C9r4Nd6Zk31Yp-_");
+	snprintf(other, sizeof(other), "%s", secret);
+	memcpy(other + 3, "ant-adm", 7);	/* no such format: nothing is fixed */
+	assert_int_equal(make(slice_of(secret)), 108);
+	assert_string_equal(out + 88, tail);
+	assert_memory_equal(again + 88, tail, 20);
+	assert_memory_not_equal(out + 13, again + 13, 16);
+	assert_true(scan_formats_match(out, 108, &match) && match.len == 108);
+	make(slice_of(other));
+	assert_null(strstr(out, "countersign-dummy"));
+}
+
 static void
 test_plain(void **state)
 {
@@ -230,6 +253,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_alphabet),
 		cmocka_unit_test(test_prefixes_not_kept),
+		cmocka_unit_test(test_ends_alike),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_known_formats),
 		cmocka_unit_test(test_jwt),

@@ -4,6 +4,7 @@
 #include "cli/lacking.h"
 #include "cli/run_bundle.h"
 #include "cli/run/run_reasons.h"
+#include "cli/run/run_refused.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -226,29 +227,6 @@ print_alarm(void)
 	client_reply_release(&reply);
 }
 
-/* Most clients show nothing of the answer to a CONNECT: here it is seen. */
-static void
-print_refusals(const struct run_reasons *reasons, const json_t *closed)
-{
-	bool unknown_host = false;
-
-	for (size_t i = 0; i < reasons->n; i++)
-		unknown_host = unknown_host ||
-		    strcmp(reasons->one[i].rule, "egress/default") == 0;
-	for (size_t i = 0; i < reasons->n && i < RUN_REASONS_SHOWN; i++)
-		fprintf(stderr, "    %zu x %s%s: %s\n", reasons->one[i].count,
-		    cli_clean(reasons->one[i].rule),
-		    reasons->one[i].below ? " (below)" : "",
-		    cli_clean(reasons->one[i].reason));
-	if (reasons->n > RUN_REASONS_SHOWN)
-		fprintf(stderr, "    and %zu other reasons; see `countersign ledger query --type refusal --run %s`\n",
-		    reasons->n - RUN_REASONS_SHOWN,
-		    cli_clean(client_str(closed, "id")));
-	if (unknown_host)
-		fputs("    `countersign egress allow HOST` lets a host through, `countersign bind` gives it a secret\n",
-		    stderr);
-}
-
 static void
 print_text(const struct run_close *close, const json_t *closed,
     const struct run_reasons *reasons, const json_t *lacking,
@@ -262,7 +240,7 @@ print_text(const struct run_close *close, const json_t *closed,
 	    cli_colour(stderr, CLI_PLAIN), close->seconds, close->child->status);
 	print_counts(closed);
 	print_below(&reasons->below);
-	print_refusals(reasons, closed);
+	run_refused_print(reasons, client_str(closed, "id"));
 	print_tunnels(reasons);
 	print_names(close);
 	print_lacking(lacking);
@@ -294,16 +272,11 @@ static void
 print_json(const struct run_close *close, const json_t *closed,
     const struct run_reasons *reasons, json_t *lacking, const char *bundle)
 {
-	json_t *out = json_object(), *list = json_array();
-	size_t i;
+	json_t *out = json_object();
 
 	json_object_update(out, (json_t *)closed);
 	json_object_del(out, "checkpoint");
-	for (i = 0; i < reasons->n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:b}", "rule",
-		    reasons->one[i].rule, "host", reasons->one[i].host, "reason", reasons->one[i].reason,
-		    "count", (json_int_t)reasons->one[i].count, "below", reasons->one[i].below));
-	json_object_set_new(out, "reasons", list);
+	json_object_set_new(out, "reasons", run_refused_json(reasons));
 	json_object_set(out, "placeholders_missing", lacking);
 	json_object_set_new(out, "below", below_json(&reasons->below));
 	json_object_set_new(out, "tunnels_unbound",

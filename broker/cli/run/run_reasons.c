@@ -6,6 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What was asked for.  Not where a budget ended: there that says nothing. */
+static void
+note_asked(struct run_reason *one, const json_t *body)
+{
+	const json_t *input = json_object_get(body, "input");
+	const char *path = client_str(json_object_get(input, "target"), "path");
+	char text[sizeof(one->asked[0])];
+	size_t i;
+
+	if (path[0] == '\0' || strncmp(one->rule, "budget/", 7) == 0)
+		return;
+	snprintf(text, sizeof(text), "%s %s", client_str(json_object_get(input,
+	    "action"), "verb"), path);
+	for (i = 0; i < RUN_ASKED_NAMED && one->asked[i][0] != '\0'; i++)
+		if (strcmp(one->asked[i], text) == 0)
+			return;
+	if (i < RUN_ASKED_NAMED)
+		memcpy(one->asked[i], text, sizeof(text));
+	else
+		one->asked_more = true;
+}
+
 static void
 count(struct run_reasons *reasons, const json_t *body, bool below)
 {
@@ -21,6 +43,7 @@ count(struct run_reasons *reasons, const json_t *body, bool below)
 		    strncmp(reasons->one[i].rule, rule, sizeof(one->rule) - 1) == 0 &&
 		    strncmp(reasons->one[i].host, host, sizeof(one->host) - 1) == 0) {
 			reasons->one[i].count++;
+			note_asked(&reasons->one[i], body);
 			return;
 		}
 	if (reasons->n == RUN_REASONS_MAX)
@@ -32,6 +55,7 @@ count(struct run_reasons *reasons, const json_t *body, bool below)
 	    client_str(body, "reason"));
 	one->count = 1;
 	one->below = below;
+	note_asked(one, body);
 }
 
 /* A tunnel to a host without a binding is passed through as it is. */

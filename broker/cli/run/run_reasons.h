@@ -10,6 +10,7 @@
 
 #define RUN_REASONS_MAX 64	/* different rules that are counted apart */
 #define RUN_REASONS_SHOWN 6
+#define RUN_ASKED_NAMED 4	/* requests of one reason that are named */
 #define RUN_TUNNELS_NAMED 8
 #define RUN_ID_MAX 64		/* bytes of a run's id */
 
@@ -18,6 +19,8 @@ struct run_reason {
 	char reason[256];	/* the first one given under that rule for that host */
 	size_t count;
 	bool below;		/* of a run below it */
+	char asked[RUN_ASKED_NAMED][160];	/* "GET /path", each once; "" ends them */
+	bool asked_more;	/* and others */
 };
 
 /* All runs that were opened below it, at any depth. */

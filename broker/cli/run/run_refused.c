@@ -1,0 +1,99 @@
+#include "cli/run/run_refused.h"
+#include "cli/bind/services.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Which requests it was, where the reason does not say that by itself. */
+static void
+print_asked(const struct run_reason *one)
+{
+	if (one->asked[0][0] == '\0' || (one->asked[1][0] == '\0' &&
+	    strstr(one->reason, one->asked[0]) != NULL))
+		return;
+	for (size_t i = 0; i < RUN_ASKED_NAMED && one->asked[i][0] != '\0'; i++)
+		fprintf(stderr, "%s%s", i == 0 ? "        " : ", ",
+		    cli_clean(one->asked[i]));
+	fputs(one->asked_more ? " and others\n" : "\n", stderr);
+}
+
+static bool
+refused_by(const struct run_reasons *reasons, const char *rule)
+{
+	for (size_t i = 0; i < reasons->n; i++)
+		if (strcmp(reasons->one[i].rule, rule) == 0)
+			return true;
+	return false;
+}
+
+/* Hosts that are bound by a name, where nobody has done so yet. */
+static void
+print_services(const struct run_reasons *reasons)
+{
+	const struct service *service;
+
+	for (size_t i = 0; i < reasons->n; i++) {
+		if (strcmp(reasons->one[i].rule, "egress/default") != 0)
+			continue;
+		service = service_of_host(reasons->one[i].host, NULL);
+		if (service != NULL)
+			fprintf(stderr, "    `countersign bind SECRET --service %s` "
+			    "is for %s\n", service->name, service->hosts[0]);
+	}
+}
+
+/* What the operator can do, should it have been allowed. */
+static void
+print_remedies(const struct run_reasons *reasons)
+{
+	if (refused_by(reasons, "binding/method") ||
+	    refused_by(reasons, "binding/path") ||
+	    refused_by(reasons, "bound-host/path"))
+		fputs("    `countersign bind BINDING --add --allow 'METHOD /path'` allows more\n",
+		    stderr);
+	if (refused_by(reasons, "egress/default"))
+		fputs("    `countersign egress allow HOST` lets a host through, `countersign bind` gives it a secret\n",
+		    stderr);
+	print_services(reasons);
+}
+
+void
+run_refused_print(const struct run_reasons *reasons, const char *run)
+{
+	for (size_t i = 0; i < reasons->n && i < RUN_REASONS_SHOWN; i++) {
+		fprintf(stderr, "    %zu x %s%s: %s\n", reasons->one[i].count,
+		    cli_clean(reasons->one[i].rule),
+		    reasons->one[i].below ? " (below)" : "",
+		    cli_clean(reasons->one[i].reason));
+		print_asked(&reasons->one[i]);
+	}
+	if (reasons->n > RUN_REASONS_SHOWN)
+		fprintf(stderr, "    and %zu other reasons; see `countersign ledger query --type refusal --run %s`\n",
+		    reasons->n - RUN_REASONS_SHOWN, cli_clean(run));
+	print_remedies(reasons);
+}
+
+static json_t *
+asked_json(const struct run_reason *one)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < RUN_ASKED_NAMED && one->asked[i][0] != '\0'; i++)
+		json_array_append_new(list, json_string(one->asked[i]));
+	return list;
+}
+
+json_t *
+run_refused_json(const struct run_reasons *reasons)
+{
+	json_t *list = json_array();
+	const struct run_reason *one = reasons->one;
+
+	for (; one < reasons->one + reasons->n; one++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:b, s:o}",
+		    "rule", one->rule, "host", one->host, "reason", one->reason,
+		    "count", (json_int_t)one->count, "below", one->below,
+		    "asked", asked_json(one)));
+	return list;
+}
