@@ -6,12 +6,20 @@
 #include "ledger/report/report.h"
 #include "ledger/scan/format/formats.h"
 
+/* Nobody looked here, and the broker's signed word is that there is one. */
+static bool
+found_before(const struct report *report)
+{
+	return report->scan == NULL && report->verify->scans_found > 0 &&
+	    report->verify->integrity.verdict == VERIFY_COMPLETE;
+}
+
 enum verify_verdict
 report_verdict(const struct report *report)
 {
 	const struct scan_result *scan = report->scan;
 
-	if (report->verify->verdict == VERIFY_GAP ||
+	if (report->verify->verdict == VERIFY_GAP || found_before(report) ||
 	    (scan != NULL && scan->verdict == SCAN_FOUND))
 		return VERIFY_GAP;
 	if (scan != NULL && scan->verdict == SCAN_INCOMPLETE)
@@ -46,11 +54,18 @@ by_what(const struct scan_result *scan, char *buf, size_t cap)
 }
 
 static struct verify_statement
-secrets_statement(const struct scan_result *scan)
+secrets_statement(const struct report *report)
 {
+	const struct scan_result *scan = report->scan;
 	struct verify_statement s = { VERIFY_NOT_ESTABLISHED, "not scanned" };
 	char what[160];
 
+	if (found_before(report)) {
+		s.verdict = VERIFY_GAP;
+		snprintf(s.text, sizeof(s.text), "not scanned, but record %" PRIu64 ", the "
+		    "broker's own signed scan record, says that a secret of its vault stands "
+		    "in these records", report->verify->scan_found);
+	}
 	if (scan == NULL)
 		return s;
 	if (scan->verdict == SCAN_INCOMPLETE) {
@@ -80,7 +95,7 @@ report_whole(const struct report *report, struct verify_statement out[REPORT_STA
 	out[REPORT_COMPLETENESS] = report->verify->completeness;
 	out[REPORT_ANCHORING] = report->verify->anchoring;
 	out[REPORT_COVERAGE] = report->verify->coverage;
-	out[REPORT_SECRETS] = secrets_statement(report->scan);
+	out[REPORT_SECRETS] = secrets_statement(report);
 }
 
 /* ---- of each stream ---- */

@@ -22,6 +22,7 @@ static const struct { const char *code, *text; } words[] = {
 	{ "reordered", "Records are not in the order in which they were signed." },
 	{ "cut", "A file ends before its record does." },
 	{ "chain", "A record does not continue its stream." },
+	{ "limit", "More was let through than the run or the grant was for." },
 	{ "dropped", "The recorder declared records as dropped." },
 	{ "fork", "Two histories were signed." },
 	{ "rollback", "A head that was signed before is gone." },

@@ -30,6 +30,8 @@ match(struct links *links, const struct walk_line *line, uint64_t index)
 		}
 		if ((l->found & (USE | DECISION)) != 0 && !links_allowed(&line->record))
 			l->found = REFUSAL;
+		if (links_ended(&line->record, l->found))
+			l->found = TEARDOWN;
 		l->foreign = !same_run(l, &line->record);
 		if (l->found == GRANT)
 			l->uses = links_uses(line->record.body);

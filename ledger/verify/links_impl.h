@@ -60,6 +60,9 @@ bool links_decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN]);
 /* Does a use or a decision say that it was allowed? */
 bool links_allowed(const struct record_line *record);
 
+/* A run's closing, or that a grant was taken back: it admits nothing. */
+bool links_ended(const struct record_line *record, enum links_kind kind);
+
 /* How many uses a grant's body is for, or ALLOWANCE_ENDLESS. */
 uint32_t links_uses(struct record_slice body);
 

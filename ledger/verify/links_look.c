@@ -128,6 +128,13 @@ links_allowed(const struct record_line *record)
 	return begins_allowed(record) || member_is(record->body, "decision", "allow");
 }
 
+bool
+links_ended(const struct record_line *record, enum links_kind kind)
+{
+	return (kind == RUN && member_is(record->body, "state", "closed")) ||
+	    (kind == GRANT && member_is(record->body, "state", "revoked"));
+}
+
 uint32_t
 links_uses(struct record_slice body)
 {
@@ -201,27 +208,32 @@ look_refused(const struct links *links, const struct record_line *record, uint64
 		fact->names |= NOT_ALLOWED;
 }
 
-/* What only some records have.  A grant for more than one use is taken for touched,
- * and counted elsewhere. */
+/* A grant for more than one use is taken for touched, and counted elsewhere. */
+static void
+look_uses(const struct record_line *record, struct links_fact *fact)
+{
+	fact->uses = links_uses(record->body);
+	if (fact->uses == 1)
+		return;
+	fact->names |= MANY;
+	fact->admits ^= UNTOUCHED;
+}
+
+/* What only some records have. */
 static void
 look_special(const struct links *links, const struct walk_line *line, uint64_t run,
     struct links_part *part, struct links_fact *fact)
 {
 	const struct record_line *r = &line->record;
 
-	if (fact->kind == GRANT) {
-		fact->uses = links_uses(r->body);
-		fact->names |= MANY;
-		if (fact->uses == 1)
-			fact->names &= (uint8_t)~MANY;
-		else
-			fact->admits ^= UNTOUCHED;
-		return;
-	}
-	if (fact->kind == RUN)
+	if (links_ended(r, fact->kind))
+		fact->admits = 0;
+	else if (fact->kind == GRANT)
+		look_uses(r, fact);
+	else if (fact->kind == RUN)
 		part->fact[part->count++] = (struct links_fact){ .line = fact->line,
 		    .admits = kept_as(mark_of(links, line->leaf, 0), RUN), .kind = RUN };
-	if (!of_another_run(links, run))
+	if (fact->kind != GRANT && !of_another_run(links, run))
 		runs_note(&part->runs, fact->line, run,
 		    fact->kind == RUN ? RUNS_RUN : fact->kind == SCAN ? RUNS_SCAN : RUNS_TEARDOWN);
 }

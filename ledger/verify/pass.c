@@ -73,7 +73,7 @@ follow_run(struct pass *pass, const struct walk_batch *batch)
 		packs_note(&pass->named, r, ours);
 		if (!ours)
 			continue;
-		runs_count(pass->runs, r);
+		runs_count(pass->runs, &batch->lines[i], index);
 		if (pass->run_records++ == 0)
 			pass->run_first = index;
 		if (pass->opened == UINT64_MAX && is(r->type, "run"))

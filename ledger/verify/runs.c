@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ledger/verify/member.h"
+#include "ledger/verify/promises.h"
 #include "ledger/verify/scanned.h"
 #include "ledger/verify/tally.h"
 
@@ -32,6 +33,9 @@ struct runs {
 	unsigned sets;		/* a power of two */
 	struct set *set;
 	struct tally tally;	/* a bundle's */
+	struct promises *promises;
+	uint64_t found;		/* scans that found a secret */
+	uint64_t found_at;	/* the first of them */
 	struct verify_finding finding[VERIFY_FINDINGS_MAX];
 	unsigned findings;	/* kept */
 	uint64_t more;
@@ -49,8 +53,9 @@ runs_new(const struct load *load)
 	    runs->sets < load->bytes / LINE_USUAL; runs->sets *= 2)
 		;
 	runs->set = calloc(runs->sets, sizeof(*runs->set));
-	if (runs->set == NULL) {
-		free(runs);
+	runs->promises = promises_new();
+	if (runs->set == NULL || runs->promises == NULL) {
+		runs_free(runs);
 		return NULL;
 	}
 	return runs;
@@ -62,6 +67,7 @@ runs_free(struct runs *runs)
 	if (runs == NULL)
 		return;
 	free(runs->set);
+	promises_free(runs->promises);
 	free(runs);
 }
 
@@ -184,6 +190,8 @@ take_scan(struct runs *runs, struct run *run, const struct walk_batch *batch, un
 	const struct record_line *r = &batch->lines[i].record;
 	const char *why = scanned_misfit(r);
 
+	if (scanned_found(r) && runs->found++ == 0)
+		runs->found_at = batch->index + i;
 	if (run->over)
 		note(runs, batch, i, "after_teardown", "a record of a run behind its teardown");
 	else if (why != NULL)
@@ -253,9 +261,10 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 }
 
 void
-runs_count(struct runs *runs, const struct record_line *record)
+runs_count(struct runs *runs, const struct walk_line *line, uint64_t index)
 {
-	tally_take(&runs->tally, record);
+	tally_take(&runs->tally, &line->record);
+	promises_take(runs->promises, &line->record, line->leaf, index);
 }
 
 void
@@ -276,4 +285,7 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 		    " more records that do not fit their run", runs->more);
 	if (!dropped)
 		tally_judge(&runs->tally, result);
+	promises_judge(runs->promises, tally_admitted(&runs->tally.sum), result);
+	result->scans_found = runs->found;
+	result->scan_found = runs->found_at;
 }

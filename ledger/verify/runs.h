@@ -3,10 +3,12 @@
  * down once, that nothing is admitted for one behind its teardown, that the teardown
  * says where the run began and ended, and that the scan before it says one thing.  An outcome or a refusal may come
  * later: what was under way is cut, and what asks for a run that is over is refused.
+ * Scans that found a secret are counted, since nobody who looks later need know it.
  *
  * Of a ledger the runs are kept that records were of last, in constant memory: one
  * that none was of since 8,192 others is not remembered.  A bundle is of one run,
- * which is never forgotten, and its teardown's counts are held against the records.
+ * which is never forgotten: its teardown's counts and what it was opened for are held
+ * against the records.
  */
 #ifndef LEDGER_VERIFY_RUNS_H
 #define LEDGER_VERIFY_RUNS_H
@@ -42,7 +44,7 @@ void runs_batch(struct runs *runs, const struct walk_batch *batch,
     const struct runs_part *part, uint64_t end);
 
 /* A bundle: each record of its run, in order. */
-void runs_count(struct runs *runs, const struct record_line *record);
+void runs_count(struct runs *runs, const struct walk_line *line, uint64_t index);
 
 /* Once all were taken: findings, in the signed records.  dropped: declared losses
  * explain what a teardown counts and the records lack. */

@@ -4,6 +4,10 @@
 
 #include <jansson.h>
 
+#include "ledger/verify/member.h"
+
+static const char no_verdict[] = "a scan with a verdict that is none";
+
 /* Not told is -1, which is less than all. */
 static json_int_t
 count(const json_t *body, const char *name)
@@ -17,16 +21,30 @@ static const char *
 misfit_verdict(const json_t *body, const char *verdict)
 {
 	const json_int_t found = count(body, "found");
-	const bool clean = strcmp(verdict, "clean") == 0;
+	const bool clean = strcmp(verdict, "clean") == 0, yes = strcmp(verdict, "found") == 0;
 
-	if (found > 0 && strcmp(verdict, "found") != 0)
+	if (!clean && !yes && strcmp(verdict, "incomplete") != 0)
+		return no_verdict;
+	if (found > 0 && !yes)
 		return "a scan that found something, and does not say so";
-	if (found == 0 && strcmp(verdict, "found") == 0)
+	if (found == 0 && yes)
 		return "a scan that says it found something, and nothing that it found";
 	if (clean && count(body, "bytes") == 0)
 		return "a scan that is clean of nothing: it looked at no bytes";
 	if (clean && json_object_get(body, "why") != NULL)
 		return "a scan that is clean, and says why it is not";
+	return NULL;
+}
+
+static const char *
+misfit_number(const json_t *body)
+{
+	static const char *const names[] = { "found", "first_index", "last_index", "bytes",
+	    "secrets", "tagged", "weak" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (json_object_get(body, names[i]) != NULL && count(body, names[i]) < 0)
+			return "a scan that counts what is no number from 0 on";
 	return NULL;
 }
 
@@ -50,10 +68,22 @@ scanned_misfit(const struct record_line *record)
 {
 	json_t *body = json_loadb(record->body.ptr, record->body.len, JSON_ALLOW_NUL, NULL);
 	const char *verdict = json_string_value(json_object_get(body, "verdict"));
-	const char *why = verdict != NULL ? misfit_verdict(body, verdict) : NULL;
+	const char *why = verdict != NULL ? misfit_verdict(body, verdict) :
+	    json_object_get(body, "verdict") != NULL ? no_verdict : NULL;
 
+	if (why == NULL)
+		why = misfit_number(body);
 	if (why == NULL)
 		why = misfit_weak(body);
 	json_decref(body);
 	return why;
+}
+
+bool
+scanned_found(const struct record_line *record)
+{
+	uint64_t found = 0;
+
+	return member_is(record->body, "verdict", "found") ||
+	    (member_number(record->body, "found", &found) && found > 0);
 }

@@ -79,6 +79,27 @@ tally_take(struct tally *tally, const struct record_line *r)
 	}
 }
 
+uint64_t
+tally_admitted(const struct tally_sum *sum)
+{
+	const uint64_t ended = sum->withdrawn + sum->unreached;
+
+	return sum->admitted > ended ? sum->admitted - ended : 0;
+}
+
+/* What a teardown may leave open: no more than there are requests. */
+static uint64_t
+under_way(const struct tally *tally, struct verify_result *result)
+{
+	const uint64_t most = tally->sum.admitted + tally->sum.refused;
+
+	if (tally->unfinished <= most)
+		return tally->unfinished;
+	verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "the teardown counts %" PRIu64
+	    " requests as unfinished, %" PRIu64 " are here", tally->unfinished, most);
+	return most;
+}
+
 /* Further apart than the requests under way can make them? */
 static bool
 apart(uint64_t a, uint64_t b, uint64_t unfinished)
@@ -90,25 +111,26 @@ void
 tally_judge(const struct tally *tally, struct verify_result *result)
 {
 	const struct tally_sum *then = &tally->at_end, *now = &tally->sum;
-	const uint64_t ended = then->withdrawn + then->unreached;
-	const uint64_t allowed = then->admitted > ended ? then->admitted - ended : 0;
+	const uint64_t allowed = tally_admitted(then);
+	uint64_t unfinished;
 
 	if (!tally->counts)
 		return;
-	if (apart(allowed, tally->allowed, tally->unfinished) ||
-	    apart(then->unreached, tally->failed, tally->unfinished) ||
+	unfinished = under_way(tally, result);
+	if (apart(allowed, tally->allowed, unfinished) ||
+	    apart(then->unreached, tally->failed, unfinished) ||
 	    then->refused > tally->refused)
 		verify_find(result, VERIFY_GAP, "teardown", "the teardown counts %" PRIu64
 		    " allowed, %" PRIu64 " refused and %" PRIu64 " failed; the records are %"
 		    PRIu64 ", %" PRIu64 " and %" PRIu64, tally->allowed, tally->refused,
 		    tally->failed, allowed, then->refused, then->unreached);
 	else if (tally->refused - then->refused >
-	    now->refused - then->refused + tally->unfinished)
+	    now->refused - then->refused + unfinished)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "the teardown counts %"
 		    PRIu64 " refusals, %" PRIu64 " are here: one may have been under way",
 		    tally->refused, now->refused);
 	else if (now->admitted > now->outcomes &&
-	    now->admitted - now->outcomes > tally->unfinished)
+	    now->admitted - now->outcomes > unfinished)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "%" PRIu64
 		    " requests have no outcome, the teardown counts %" PRIu64 " as unfinished",
 		    now->admitted - now->outcomes, tally->unfinished);

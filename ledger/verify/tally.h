@@ -24,6 +24,9 @@ struct tally {
  * RECORD_SEQ_MAX; 0: it is no such record. */
 uint64_t tally_told(const struct record_line *record);
 
+/* Requests that were let through and not withdrawn since. */
+uint64_t tally_admitted(const struct tally_sum *sum);
+
 void tally_take(struct tally *tally, const struct record_line *record);
 
 /* Findings where the two differ. */

@@ -109,6 +109,8 @@ struct verify_result {
 	unsigned findings;		/* kept */
 	uint64_t finding_count;
 	uint64_t counted, counted_records;	/* refusals told by number, in so many records */
+	uint64_t scans_found;	/* signed scan records that say a secret was found */
+	uint64_t scan_found;	/* the index of the first of them */
 	uint64_t drops;			/* records declared as dropped */
 	struct verify_anchor anchor[TRUST_WITNESSES_MAX + TRUST_AUTHORITIES_MAX];
 	unsigned anchors;

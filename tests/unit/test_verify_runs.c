@@ -199,6 +199,10 @@ scans(void **state)
 		{ ",\"verdict\":\"clean\"" WEAK "[" ONE "," ONE "," ONE "]", false },
 		{ ",\"secrets\":1,\"tagged\":1,\"weak\":1", false },
 		{ ",\"secrets\":1,\"weak\":2,\"tagged\":0", false },
+		{ ",\"verdict\":\"fine\",\"found\":0,\"bytes\":9", false },
+		{ ",\"verdict\":1", false },
+		{ ",\"verdict\":\"clean\",\"secrets\":-1", false },
+		{ ",\"verdict\":\"clean\",\"bytes\":\"9\"", false },
 		{ ",\"verdict\":\"clean\",\"first_index\":0", false },
 		{ ",\"verdict\":\"clean\",\"last_index\":1", false },
 	};
@@ -266,6 +270,11 @@ counts(void **state)
 	    VERIFY_NOT_ESTABLISHED);
 	count("\"allowed\":4,\"refused\":2,\"failed\":1,\"unfinished\":1", "use", VERIFY_GAP);
 	count("\"allowed\":\"?\"", NULL, VERIFY_COMPLETE);
+	/* what is under way explains no more than there is */
+	count("\"allowed\":3,\"refused\":2,\"failed\":1,\"unfinished\":5", NULL, VERIFY_COMPLETE);
+	count("\"allowed\":1,\"refused\":2,\"failed\":1,\"unfinished\":6", NULL,
+	    VERIFY_NOT_ESTABLISHED);
+	count("\"allowed\":70,\"refused\":2,\"failed\":1,\"unfinished\":5", NULL, VERIFY_GAP);
 }
 
 /* Of a run's refusals told by number each counts, but for those that adapters asked about. */
