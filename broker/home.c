@@ -166,6 +166,24 @@ home_narrow(char *err, size_t err_len)
 }
 
 int
+home_make_rooms(char *err, size_t err_len)
+{
+	static const char *const rooms[] = { "run", "runs" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+		if (home_path(rooms[i], path, sizeof(path)) != 0) {
+			snprintf(err, err_len, "the home's path is too long for %s",
+			    rooms[i]);
+			return -1;
+		}
+		if (mkdir(path, 0700) != 0 && errno != EEXIST)
+			return trouble(err, err_len, path, errno);
+	}
+	return 0;
+}
+
+int
 home_check_owned(const char *path, char *err, size_t err_len)
 {
 	const char *dir = home_dir(err, err_len);

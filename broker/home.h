@@ -40,6 +40,11 @@ int home_check_owned(const char *path, char *err, size_t err_len);
  */
 int home_narrow(char *err, size_t err_len);
 
+/* Make HOME/run and HOME/runs where they are not there: a copy of a home that was put
+ * back lacks the one for good reason and the other for want of space.  0, or -1 with
+ * a message. */
+int home_make_rooms(char *err, size_t err_len);
+
 /* Is there a vault in HOME?  0, or -1 with a message that says what to do. */
 int home_need_vault(char *err, size_t err_len);
 

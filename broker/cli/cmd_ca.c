@@ -7,6 +7,7 @@
 #include "cli/home_key.h"
 #include "daemon/harden.h"
 #include "daemon/notify.h"
+#include "home.h"
 #include "tls/ca.h"
 #include "trouble.h"
 #include "vault/master.h"
@@ -55,7 +56,8 @@ keep_daemon_out(struct renew *renew)
 
 	cli_home_path("run/daemon.lock", lock, sizeof(lock));
 	cli_home_path("run/daemon.json", json, sizeof(json));
-	return notify_lock(lock, json, renew->err, sizeof(renew->err));
+	return home_make_rooms(renew->err, sizeof(renew->err)) != 0 ? -1 :
+	    notify_lock(lock, json, renew->err, sizeof(renew->err));
 }
 
 /* What a failure left, now or the last time. */

@@ -265,8 +265,8 @@ start_daemon(bool *started, char *err, size_t err_len)
 		cli_err("others could look into %s: its mode is 0700 now",
 		    cli_home());
 	rc = -1;
-	cli_home_path("run", path, sizeof(path));
-	(void)mkdir(path, 0700);
+	if (home_make_rooms(err, err_len) != 0)
+		return -1;
 	cli_home_path("run/start.lock", path, sizeof(path));
 	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (lock == -1 || flock(lock, LOCK_EX) != 0) {

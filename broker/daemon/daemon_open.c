@@ -33,7 +33,8 @@ take_lock(struct daemon *daemon, char *err, size_t err_len)
 {
 	char lock[PATH_MAX], json[PATH_MAX];
 
-	if (daemon_path("run/daemon.lock", lock, err, err_len) != 0 ||
+	if (home_make_rooms(err, err_len) != 0 ||
+	    daemon_path("run/daemon.lock", lock, err, err_len) != 0 ||
 	    daemon_path("run/daemon.json", json, err, err_len) != 0)
 		return -1;
 	daemon->lock = notify_lock(lock, json, err, err_len);
