@@ -193,18 +193,20 @@ gate_cut(struct gate *gate, const struct gate_cut *what)
 
 enum secrets_result
 gate_secret_take(struct gate *gate, struct rules *rules,
-    const struct binding *binding, struct secret **secret,
+    const struct binding *binding, bool now, struct secret **secret,
     struct redact_needles **needles, uint32_t *version)
 {
 	enum secrets_result result = secrets_take(&gate->secrets, gate->vault,
-	    binding, secret, needles, version);
+	    binding, now, secret, needles, version);
 
 	if (result != SECRETS_STALE)
 		return result;
+	if (now && vault_waits(gate->vault))
+		return SECRETS_LATER;
 	/* Somebody else changed the vault, or other rules came into force. */
 	if (secrets_refresh(&gate->secrets, gate->vault, rules) != 0)
 		return SECRETS_NONE;
-	return secrets_take(&gate->secrets, gate->vault, binding, secret,
+	return secrets_take(&gate->secrets, gate->vault, binding, false, secret,
 	    needles, version);
 }
 

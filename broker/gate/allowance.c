@@ -19,7 +19,7 @@ allowance_make(struct gate *gate, struct rules *rules, struct run *run,
 	uint32_t version;
 	size_t len;
 
-	if (gate_secret_take(gate, rules, binding, &secret, &needles,
+	if (gate_secret_take(gate, rules, binding, false, &secret, &needles,
 	    &version) != SECRETS_TAKEN)
 		return 0;
 	len = placeholder_make(secret_bytes(secret), text, PLACEHOLDER_MAX);

@@ -23,6 +23,7 @@ struct passage {
 	struct grant *grant;		/* of carried; not counted again */
 	struct policy_input input;
 	const struct policy_decision *judged;	/* by the engine; NULL: not asked */
+	bool later;			/* nothing is decided: it would have to wait */
 	bool have_input, counted;	/* counted: a request is booked, */
 	bool counted_binding;		/* and one to the binding, which is limited */
 	int64_t cost;			/* booked */
@@ -135,7 +136,10 @@ secret_step(struct passage *p)
 	if (p->carried.binding == NULL)
 		return true;
 	result = gate_secret_take(p->gate, out->rules, p->carried.binding,
-	    &out->secret, &out->needles, &out->version);
+	    p->request->now, &out->secret, &out->needles, &out->version);
+	p->later = result == SECRETS_LATER;
+	if (p->later)
+		return false;
 	if (result == SECRETS_REVOKED)
 		return refuse(p, 503, "vault/unavailable",
 		    "the current version of the binding's secret is revoked, and an older one does not come back",
@@ -405,7 +409,17 @@ pass(struct passage *p)
 	    still_open_step(p) && spend_step(p);
 }
 
-void
+/* It was only looked at so far: nothing is booked, spent or to be recorded. */
+static bool
+put_off(struct passage *p)
+{
+	carried_release(&p->carried);
+	gate_verdict_release(p->out);
+	gate_outcome_done(p->run);
+	return false;
+}
+
+bool
 gate_decide(struct gate *gate, struct gate_thread *thread,
     const struct gate_request *request, struct gate_verdict *out)
 {
@@ -417,6 +431,8 @@ gate_decide(struct gate *gate, struct gate_thread *thread,
 	input_start(&p);
 	gate_run_hold(p.run);	/* before it is looked at: see there */
 	out->allow = pass(&p);
+	if (p.later)
+		return put_off(&p);
 	record_step(&p);
 	if (!out->allow) {
 		give_back(&p);
@@ -425,6 +441,7 @@ gate_decide(struct gate *gate, struct gate_thread *thread,
 	}
 	tally(&p);
 	carried_release(&p.carried);
+	return true;
 }
 
 void

@@ -79,6 +79,7 @@ struct gate_request {
 	unsigned copies;
 	int64_t body_len;		/* -1: not known beforehand: chunked, WebSocket, a tunnel */
 	bool was_allowed;		/* by gate_decide; only for gate_refuse */
+	bool now;			/* the thread must not wait: see gate_decide */
 };
 
 #define GATE_WHY_MAX 512
@@ -107,8 +108,11 @@ struct gate_verdict {
 
 /* Never fails: what goes wrong is a refusal.  Release out when done.  The run
  * may close, and the binding be revoked, while the record is on its way: look
- * at run_open_p once more before anything is sent. */
-void gate_decide(struct gate *gate, struct gate_thread *thread,
+ * at run_open_p once more before anything is sent.
+ * False only for request->now, where the vault's store would have to be asked and
+ * may take long: nothing has happened, and out is released; ask again on a thread
+ * that may wait. */
+bool gate_decide(struct gate *gate, struct gate_thread *thread,
     const struct gate_request *request, struct gate_verdict *out);
 void gate_verdict_release(struct gate_verdict *verdict);
 
@@ -193,6 +197,8 @@ void gate_return_bytes(struct run *run, uint64_t bytes);
 /* How long the engine may keep a thread waiting in gate_decide: 0 for the
  * evaluator, else the deadline; such calls do not belong on an event loop. */
 unsigned gate_may_block_ms(const struct gate *gate);
+/* May the engine or the vault's store keep one waiting? */
+bool gate_may_wait(const struct gate *gate);
 /* The thread's next decisions were asked for at that moment (gate_now_ms): the
  * deadline runs from there, so that waiting for a thread counts. */
 void gate_thread_until(struct gate_thread *thread, int64_t asked_ms);

@@ -225,9 +225,10 @@ const char *grant_usable(const struct grant *grant, const struct peer *peer,
 bool grant_spend(struct grant *grant);
 void grant_info_fill(struct grant *grant, struct gate_grant_info *out);
 
-/* The secret of a binding as the vault has it now, referenced. */
+/* The secret of a binding as the vault has it now, referenced.  now: see
+ * secrets_take. */
 enum secrets_result gate_secret_take(struct gate *gate, struct rules *rules,
-    const struct binding *binding, struct secret **secret,
+    const struct binding *binding, bool now, struct secret **secret,
     struct redact_needles **needles, uint32_t *version);
 
 /* Cut to fit, never inside a UTF-8 sequence. */

@@ -15,6 +15,12 @@ gate_may_block_ms(const struct gate *gate)
 	return gate->opa != NULL ? opa_deadline_ms(gate->opa) : 0;
 }
 
+bool
+gate_may_wait(const struct gate *gate)
+{
+	return gate->opa != NULL || vault_waits(gate->vault);
+}
+
 void
 gate_thread_until(struct gate_thread *thread, int64_t asked_ms)
 {

@@ -231,7 +231,7 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 
 enum secrets_result
 secrets_take(struct secrets *secrets, struct vault *vault,
-    const struct binding *binding, struct secret **secret,
+    const struct binding *binding, bool now, struct secret **secret,
     struct redact_needles **needles, uint32_t *version)
 {
 	const struct held key = { .name = binding->secret,
@@ -240,10 +240,10 @@ secrets_take(struct secrets *secrets, struct vault *vault,
 	const struct held *held = NULL;
 	struct vault_error error;
 
-	if (vault_get(vault, binding->secret, 0, secret, version, &error) !=
-	    VAULT_OK)
+	if ((now ? vault_get_now : vault_get)(vault, binding->secret, 0, secret,
+	    version, &error) != VAULT_OK)
 		return error.status == VAULT_REVOKED ? SECRETS_REVOKED :
-		    SECRETS_NONE;
+		    error.status == VAULT_LATER ? SECRETS_LATER : SECRETS_NONE;
 	pthread_rwlock_rdlock(&secrets->lock);
 	if (secrets->n > 0)
 		held = bsearch(&key, secrets->held, secrets->n, sizeof(*held),

@@ -40,9 +40,10 @@ int secrets_refresh(struct secrets *secrets, struct vault *vault,
 /* For one binding, referenced.  The vault has the last word: where it has
  * another version by now, or none, the snapshot is stale. */
 enum secrets_result { SECRETS_TAKEN, SECRETS_NONE, SECRETS_REVOKED,
-    SECRETS_STALE };
+    SECRETS_STALE, SECRETS_LATER };
+/* now: the caller must not wait: SECRETS_LATER where he would have to. */
 enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
-    const struct binding *binding, struct secret **secret,
+    const struct binding *binding, bool now, struct secret **secret,
     struct redact_needles **needles, uint32_t *version);
 
 /* The sieve, held still until secrets_let_go; may be NULL. */

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#define THREADS 8	/* questions that a policy server has at once */
+#define THREADS 8	/* questions that a server has at once */
 
 struct decider {
 	struct gate *gate;

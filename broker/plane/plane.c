@@ -119,11 +119,11 @@ prepare(struct plane *plane, unsigned first_port, char *err, size_t err_len)
 	if (plane->tls == NULL)
 		return -1;
 	plane->resolver = resolver_new(plane->conf);
-	if (gate_may_block_ms(plane->gate) > 0)
+	if (gate_may_wait(plane->gate))
 		plane->decider = decider_new(plane->gate);
 	plane->workers = calloc(plane->conf->workers, sizeof(*plane->workers));
 	if (plane->resolver == NULL || plane->workers == NULL ||
-	    (gate_may_block_ms(plane->gate) > 0 && plane->decider == NULL)) {
+	    (gate_may_wait(plane->gate) && plane->decider == NULL)) {
 		snprintf(err, err_len, "no memory or threads for the data plane");
 		return -1;
 	}

@@ -234,13 +234,17 @@ decide(struct conn *conn)
 
 	if (!injectable(conn))
 		return;
-	if (worker->plane->decider != NULL) {
+	if (gate_may_block_ms(worker->plane->gate) > 0) {
 		ask(conn);
 		return;
 	}
 	request_described(exchange, &request);
-	gate_decide(worker->plane->gate, worker->gate_thread, &request,
-	    &exchange->verdict);
+	request.now = true;
+	if (!gate_decide(worker->plane->gate, worker->gate_thread, &request,
+	    &exchange->verdict)) {
+		ask(conn);
+		return;
+	}
 	exchange->decided = true;
 	go_on(conn, request.kind);
 }

@@ -62,7 +62,7 @@ struct plane {
 	struct ledger *ledger;
 	SSL_CTX *tls;			/* towards upstreams */
 	struct resolver *resolver;
-	struct decider *decider;	/* NULL: the engine never makes us wait */
+	struct decider *decider;	/* NULL: neither engine nor vault makes us wait */
 	struct worker *workers;
 	unsigned n_workers, started;
 	int listener;

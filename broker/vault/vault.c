@@ -8,14 +8,14 @@
  * loader can bring back what was just replaced.  What is withheld is marked
  * under `cache` alone, since a store may take long to answer: a loader looks at
  * the marks after it has the secret.
+ *
+ * A store that waits for somebody else and got no answer is not asked for secrets
+ * again for a second: all who wait behind one that waited in vain are told the same.
  */
 #include "vault/vault.h"
-#include "private_file.h"
 #include "vault/withheld.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@
 
 #define BUCKETS 256
 #define CACHED_MAX 1024		/* at least a locked page each */
+#define FAILED_MS 1000
 
 struct cached {
 	struct cached *next;
@@ -41,66 +42,10 @@ struct vault {
 	size_t n_cached;
 	struct withheld *withheld;
 	atomic_long asked_s;	/* when ops->changed was last called */
+	/* Under `store`: what it said when it was last asked in vain. */
+	struct vault_error failed;
+	int64_t failed_ms;
 };
-
-enum vault_status
-vault_fail(struct vault_error *err, enum vault_status status,
-    const char *format, ...)
-{
-	va_list ap;
-
-	if (err != NULL) {
-		err->status = status;
-		va_start(ap, format);
-		vsnprintf(err->text, sizeof(err->text), format, ap);
-		va_end(ap);
-	}
-	return status;
-}
-
-enum vault_status
-vault_revoked(struct vault_error *err, const char *name, size_t there,
-    size_t done)
-{
-	if (there == 0)
-		return vault_fail(err, VAULT_MISSING, "there is no such secret "
-		    "or version of %s", name);
-	if (done == 0)
-		return vault_fail(err, VAULT_REVOKED, "%s is revoked already",
-		    name);
-	return VAULT_OK;
-}
-
-enum vault_status
-vault_current_revoked(struct vault_error *err, const char *name,
-    uint32_t version)
-{
-	return vault_fail(err, VAULT_REVOKED, "%s is revoked: version %u was its "
-	    "current one, and an older one does not come back", name, version);
-}
-
-enum vault_status
-vault_fail_file(struct vault_error *err, const char *path, int error)
-{
-	enum vault_status status = VAULT_IO;
-
-	if (error == ENOENT)
-		status = VAULT_MISSING;
-	else if (error == EEXIST)
-		status = VAULT_EXISTS;
-	else if (error == EPERM || error == ELOOP || error == EINVAL)
-		status = VAULT_INVALID;
-	else if (error == EFBIG)
-		status = VAULT_DAMAGED;
-	return vault_fail(err, status, "%s: %s", path, private_file_why(error));
-}
-
-const char *
-vault_remedy(enum vault_status status)
-{
-	return status == VAULT_DAMAGED || status == VAULT_MISSING ?
-	    "; restore it from a copy" : "";
-}
 
 static bool
 name_char(char c, bool first)
@@ -306,6 +251,58 @@ vault_put(struct vault *vault, const char *name, const void *bytes, size_t len,
 	return status;
 }
 
+static int64_t
+now_ms(void)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Caller holds `store`. */
+static bool
+failed_just_now(const struct vault *vault, struct vault_error *err)
+{
+	if (vault->failed.status != VAULT_IO ||
+	    now_ms() - vault->failed_ms >= FAILED_MS)
+		return false;
+	if (err != NULL)
+		*err = vault->failed;
+	return true;
+}
+
+/* Caller holds `store`. */
+static enum vault_status
+noted(struct vault *vault, enum vault_status status,
+    const struct vault_error *error, struct vault_error *err)
+{
+	if (status != VAULT_OK && err != NULL)
+		*err = *error;
+	vault->failed = (struct vault_error){ .status = VAULT_OK };
+	if (status == VAULT_IO && vault->ops->waits) {
+		vault->failed = *error;
+		vault->failed_ms = now_ms();
+	}
+	return status;
+}
+
+static enum vault_status
+ask_store(struct vault *vault, const char *name, uint32_t version,
+    struct secret **out, uint32_t *found, struct vault_error *err)
+{
+	struct vault_error error = { .status = VAULT_OK };
+	enum vault_status status;
+
+	if (failed_just_now(vault, err))
+		return VAULT_IO;
+	status = noted(vault, vault->ops->get(vault->ctx, name, version, out,
+	    found, &error), &error, err);
+	if (status == VAULT_OK)
+		remember(vault, name, *found, version == 0, *out);
+	return status;
+}
+
 static enum vault_status
 load(struct vault *vault, const char *name, uint32_t version,
     struct secret **out, uint32_t *got, struct vault_error *err)
@@ -315,12 +312,8 @@ load(struct vault *vault, const char *name, uint32_t version,
 
 	pthread_mutex_lock(&vault->store);
 	/* Another thread may have brought it while we waited. */
-	if ((*out = find(vault, name, version, &found)) == NULL) {
-		status = vault->ops->get(vault->ctx, name, version, out, &found,
-		    err);
-		if (status == VAULT_OK)
-			remember(vault, name, found, version == 0, *out);
-	}
+	if ((*out = find(vault, name, version, &found)) == NULL)
+		status = ask_store(vault, name, version, out, &found, err);
 	pthread_mutex_unlock(&vault->store);
 	if (status == VAULT_OK && withheld_here(vault, name, found) != 0) {
 		secret_unref(*out);
@@ -334,8 +327,8 @@ load(struct vault *vault, const char *name, uint32_t version,
 	return status;
 }
 
-enum vault_status
-vault_get(struct vault *vault, const char *name, uint32_t version,
+static enum vault_status
+get(struct vault *vault, const char *name, uint32_t version, bool now,
     struct secret **out, uint32_t *got, struct vault_error *err)
 {
 	enum vault_status status;
@@ -346,7 +339,29 @@ vault_get(struct vault *vault, const char *name, uint32_t version,
 	look_around(vault);
 	if ((*out = find(vault, name, version, got)) != NULL)
 		return VAULT_OK;
+	if (now && vault->ops->waits)
+		return vault_fail(err, VAULT_LATER, "the store is to be asked");
 	return load(vault, name, version, out, got, err);
+}
+
+enum vault_status
+vault_get(struct vault *vault, const char *name, uint32_t version,
+    struct secret **out, uint32_t *got, struct vault_error *err)
+{
+	return get(vault, name, version, false, out, got, err);
+}
+
+enum vault_status
+vault_get_now(struct vault *vault, const char *name, uint32_t version,
+    struct secret **out, uint32_t *got, struct vault_error *err)
+{
+	return get(vault, name, version, true, out, got, err);
+}
+
+bool
+vault_waits(const struct vault *vault)
+{
+	return vault->ops->waits;
 }
 
 enum vault_status
@@ -412,10 +427,13 @@ vault_list(struct vault *vault,
     struct vault_error *err)
 {
 	struct listing listing = { vault, each, arg };
-	enum vault_status status;
+	struct vault_error error = { .status = VAULT_OK };
+	enum vault_status status = VAULT_IO;
 
 	pthread_mutex_lock(&vault->store);
-	status = vault->ops->list(vault->ctx, list_one, &listing, err);
+	if (!failed_just_now(vault, err))
+		status = noted(vault, vault->ops->list(vault->ctx, list_one,
+		    &listing, &error), &error, err);
 	pthread_mutex_unlock(&vault->store);
 	return status;
 }

@@ -28,7 +28,8 @@ enum vault_status {
 	VAULT_EXISTS,
 	VAULT_INVALID,		/* bad name or bytes, a file of another format version,
 				 * or one that others may touch; the message says why */
-	VAULT_IO		/* the message has the system's word */
+	VAULT_IO,		/* the message has the system's word */
+	VAULT_LATER		/* of vault_get_now alone */
 };
 
 struct vault_error {
@@ -88,6 +89,7 @@ struct vault_ops {
 	void (*edition)(void *ctx, struct vault_edition *out);
 	enum vault_status (*raise)(void *ctx, uint64_t above,
 	    struct vault_error *err);
+	bool waits;	/* for another process or machine, which may take long */
 };
 
 /* Takes over ctx; NULL where out of memory (ctx stays the caller's). */
@@ -109,6 +111,13 @@ enum vault_status vault_put(struct vault *vault, const char *name,
 enum vault_status vault_get(struct vault *vault, const char *name,
     uint32_t version, struct secret **out, uint32_t *got,
     struct vault_error *err);
+
+/* The same for threads that must not wait: VAULT_LATER where the store would have
+ * to be asked and may take long, see vault_waits. */
+enum vault_status vault_get_now(struct vault *vault, const char *name,
+    uint32_t version, struct secret **out, uint32_t *got,
+    struct vault_error *err);
+bool vault_waits(const struct vault *vault);
 
 /* From now on vault_get and vault_list call that version revoked, or for 0 all
  * that there are, whatever the store says: it is not asked.  Ends with the store's

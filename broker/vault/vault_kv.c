@@ -407,7 +407,8 @@ static const struct vault_ops kv_ops = {
 	.revoke = kv_revoke,
 	.list = kv_list,
 	.changed = kv_changed,
-	.close = kv_close
+	.close = kv_close,
+	.waits = true
 };
 
 static bool

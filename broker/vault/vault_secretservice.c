@@ -509,7 +509,8 @@ static const struct vault_ops service_ops = {
 	.revoke = service_revoke,
 	.list = service_list,
 	.changed = service_changed,
-	.close = service_close
+	.close = service_close,
+	.waits = true
 };
 
 enum vault_status

@@ -19,6 +19,8 @@ struct fake_entry {
 static struct fake_entry fake_entries[64];
 static size_t fake_n_entries;
 static void (*fake_vault_asked)(void);	/* called within each put and get */
+static bool fake_vault_waits;		/* the next one: as another machine's does */
+static bool fake_vault_down;		/* none has an answer */
 
 static enum vault_status
 fake_error(struct vault_error *err, enum vault_status status)
@@ -65,6 +67,8 @@ fake_vault_get(void *ctx, const char *name, uint32_t version,
 
 	if (fake_vault_asked != NULL)
 		fake_vault_asked();
+	if (fake_vault_down)
+		return fake_error(err, VAULT_IO);
 	for (size_t i = 0; i < fake_n_entries; i++)
 		if (strcmp(fake_entries[i].name, name) == 0 &&
 		    (version == 0 || fake_entries[i].version == version)) {
@@ -111,12 +115,14 @@ fake_vault_close(void *ctx)
 static inline struct vault *
 fake_vault_new(void)
 {
-	static const struct vault_ops ops = { "fake", fake_vault_put,
+	static struct vault_ops ops = { "fake", fake_vault_put,
 	    fake_vault_get, fake_vault_revoke, fake_vault_list, NULL,
-	    fake_vault_close, NULL, NULL };
+	    fake_vault_close, NULL, NULL, false };
 
 	fake_n_entries = 0;
 	fake_vault_asked = NULL;
+	fake_vault_down = false;
+	ops.waits = fake_vault_waits;
 	return vault_new(&ops, NULL);
 }
 

@@ -131,6 +131,9 @@ static struct {
 	unsigned copies;
 } beside;
 
+static _Thread_local bool ask_now;	/* the next ones come from a thread that must not wait; */
+static _Thread_local bool decided;	/* and whether the last was decided */
+
 /* A request for url with these header lines, as the proxy would see it. */
 static void
 ask_with(struct scene *scene, struct gate_thread *thread, struct run *run,
@@ -143,7 +146,7 @@ ask_with(struct scene *scene, struct gate_thread *thread, struct run *run,
 	    .route = "absolute", .peer = { -1, -1, 0 }, .head = &head,
 	    .method = slice_of(method), .only = beside.only,
 	    .rules = beside.rules, .credential = beside.credential,
-	    .copies = beside.copies };
+	    .copies = beside.copies, .now = ask_now };
 	struct head_error error = { 0, "" };
 	struct target target;
 	const char *rule;
@@ -162,7 +165,7 @@ ask_with(struct scene *scene, struct gate_thread *thread, struct run *run,
 	request.target = &target;
 	request.body_len = head.framing == HEAD_LENGTH ?
 	    (int64_t)head.body_len : head.framing == HEAD_CHUNKED ? -1 : 0;
-	gate_decide(scene->gate, thread, &request, out);
+	decided = gate_decide(scene->gate, thread, &request, out);
 }
 
 static struct gate_verdict verdict;

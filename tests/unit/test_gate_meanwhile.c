@@ -28,6 +28,13 @@ close_run(void)
 	    &summary, &unused), 0);
 }
 
+/* What version 0 asks for is not cached any more; nothing is withheld by it. */
+static void
+forget_one(void)
+{
+	assert_int_equal(vault_withhold(s.vault, "one", 99, NULL), VAULT_OK);
+}
+
 static void
 closes(const struct policy_input *input, struct policy_decision *out)
 {
@@ -91,7 +98,7 @@ test_closed_while_one_below_is_made(void **state)
 	assert_int_equal(gate_secret_put(s.gate, &fake_port, "two", "another-made-up-one", 19,
 	    true, &version, &why), 0);
 	fake_vault_asked = close_run;
-	assert_int_equal(vault_withhold(s.vault, "one", 99, NULL), VAULT_OK);	/* not cached any more */
+	forget_one();
 	below.parent = run_id(s.run);
 	assert_null(gate_run_open(s.gate, &fake_port, &below, token, &why));
 	assert_null(fake_vault_asked);
@@ -143,6 +150,85 @@ test_revoked_while_another_is_stored(void **state)
 	end(&s);
 }
 
+static unsigned asked;
+
+static void
+count_asked(void)
+{
+	asked++;
+}
+
+static bool
+decide_now(bool now, const char *lines)
+{
+	gate_verdict_release(&verdict);
+	ask_now = now;
+	ask(&s, "GET", "https://api.example.com/", lines);
+	ask_now = false;
+	return decided;
+}
+
+/* A thread that must not wait is told so, and nothing has happened. */
+static void
+test_a_store_that_takes_long(void **state)
+{
+	struct gate_run_info info;
+	size_t records;
+
+	fake_vault_waits = true;
+	begin(&s, DATA(""));
+	fake_vault_waits = false;
+	assert_true(gate_may_wait(s.gate));
+	assert_true(decide_now(true, bearer(s.hub)));	/* cached since the run was opened */
+	allowed("hub");
+	forget_one();
+	fake_vault_asked = count_asked;
+	records = fake_n_records;
+	asked = 0;
+	assert_false(decide_now(true, bearer(s.hub)));
+	assert_int_equal(asked, 0);
+	assert_null(verdict.rules);
+	run_info(s.run, &info);
+	assert_int_equal(info.used.requests, 1);
+	assert_int_equal(info.allowed, 1);
+	assert_int_equal(info.refused, 0);
+	assert_true(decide_now(true, ""));	/* one without a secret asks for none */
+	allowed(NULL);
+	assert_true(decide_now(false, bearer(s.hub)));
+	allowed("hub");
+	assert_int_equal(asked, 1);
+	assert_true(decide_now(true, bearer(s.hub)));
+	assert_int_equal(fake_n_records, records);
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+/* Who waited behind one that was told nothing does not wait as long again. */
+static void
+test_a_store_that_is_down(void **state)
+{
+	const struct timespec pause = { 0, 50000000 };
+
+	fake_vault_waits = true;
+	begin(&s, DATA(""));
+	fake_vault_waits = false;
+	forget_one();
+	fake_vault_down = true;
+	fake_vault_asked = count_asked;
+	for (asked = 0; asked < 2;)	/* a second, and the next is asked */
+		if (decide_now(false, bearer(s.hub)) && !verdict.allow) {
+			refused(503, "vault/unavailable");
+			nanosleep(&pause, NULL);
+		}
+	fake_vault_down = false;
+	while (decide_now(false, bearer(s.hub)) && !verdict.allow)
+		nanosleep(&pause, NULL);
+	allowed("hub");
+	assert_int_equal(asked, 3);
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
 int
 main(void)
 {
@@ -152,6 +238,8 @@ main(void)
 		cmocka_unit_test(test_closed_while_a_request_is_judged),
 		cmocka_unit_test(test_closed_while_one_below_is_made),
 		cmocka_unit_test(test_revoked_while_another_is_stored),
+		cmocka_unit_test(test_a_store_that_takes_long),
+		cmocka_unit_test(test_a_store_that_is_down),
 	};
 
 	if (sodium_init() == -1)

@@ -109,7 +109,8 @@ memory_close(void *ctx)
 }
 
 static const struct vault_ops memory_ops = { "memory", memory_put, memory_get,
-    memory_revoke, memory_list, memory_changed, memory_close, NULL, NULL };
+    memory_revoke, memory_list, memory_changed, memory_close, NULL, NULL,
+    false };
 
 static void
 assert_get(struct vault *vault, uint32_t version, const char *bytes,
