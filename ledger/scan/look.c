@@ -4,6 +4,7 @@
 
 #include "ledger/scan/scan.h"
 #include "ledger/scan/stream_impl.h"
+#include "ledger/scan/view/edges.h"
 
 static void look_at(struct look *look, unsigned level,
     struct scan_view *view);
@@ -66,13 +67,13 @@ static int
 derive(const struct look *look, const struct scan_view *from, bool deltas,
     struct scan_view *view)
 {
-	static const char *const names[VIEWS] = { "escaped", "deltas", "hex", "base64",
+	static const char *const names[EDGES] = { "escaped", "deltas", "hex", "base64",
 	    "base32" };
 	struct scan_part part = look->part;
 	unsigned kind;
 	size_t i;
 
-	for (kind = 0; kind < VIEWS; kind++)
+	for (kind = 0; kind < EDGES; kind++)
 		scan_view_clear(&view[kind], names[kind], look->part.map,
 		    kind == UNESCAPED || kind == DELTAS);
 	if (from == NULL)
@@ -136,7 +137,7 @@ scan_look_deeper(struct look *look, unsigned level, const struct scan_view *from
 			continue;
 		}
 		inner = (struct look){ stream, scan_look_part(stream, level + 1, view->text, view->len,
-		    &view->map), scan_chain_of(chain, look->chain, view->name) };
+		    &view->map), scan_chain_of(chain, look->chain, view->name), kind == EDGES };
 		if (inner.part.classes == NULL)
 			scan_incomplete(stream, "", "out of memory");
 		else
@@ -144,9 +145,20 @@ scan_look_deeper(struct look *look, unsigned level, const struct scan_view *from
 	}
 }
 
-/* Everything that is looked for, in one text. */
+/* Secrets and tags are found whatever stands beside them: edges are the formats'. */
+static int
+edges(const struct look *look, unsigned level)
+{
+	struct scan_worker *worker = look->stream->worker;
+	struct scan_view *view = &worker->view[level][EDGES];
+
+	scan_view_clear(view, "archive", look->part.map, false);
+	return worker->engine == NULL || look->edges ? 0 : scan_view_edges(&look->part,
+	    worker->hits.place, worker->hits.places, view);
+}
+
 void
-scan_look_match(struct look *look)
+scan_look_match(struct look *look, unsigned level)
 {
 	struct scan_worker *worker = look->stream->worker;
 	const struct scan_part *part = &look->part;
@@ -163,6 +175,8 @@ scan_look_match(struct look *look)
 	if (worker->tags != NULL && scan_tags_run(worker->tags, part->text, part->len,
 	    scan_tell_tag, look) != 0)
 		scan_incomplete(look->stream, "", "the hash of the tags failed");
+	if (edges(look, level) != 0)
+		scan_incomplete(look->stream, "", "out of memory");
 }
 
 static void
@@ -170,9 +184,10 @@ look_at(struct look *look, unsigned level, struct scan_view *view)
 {
 	bool deltas;
 
-	scan_look_match(look);
+	scan_look_match(look, level);
 	deltas = look->stream->worker->hits.deltas;
-	scan_unpack_view(look, level, view);
+	if (!look->edges)	/* what is packed there was seen where it stands */
+		scan_unpack_view(look, level, view);
 	keep_text(view);
 	scan_look_deeper(look, level, view, deltas);
 }

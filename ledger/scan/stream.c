@@ -76,7 +76,7 @@ static void
 scan_window(struct scan_stream *stream)
 {
 	struct look look = { stream, scan_look_part(stream, stream->depth, stream->window,
-	    stream->len, NULL), stream->chain };
+	    stream->len, NULL), stream->chain, false };
 	struct scan_hits *hits = &stream->worker->hits;
 	size_t *place, places;
 
@@ -88,7 +88,7 @@ scan_window(struct scan_stream *stream)
 		return;
 	}
 	/* the places of the window itself are taken when its views are done */
-	scan_look_match(&look);
+	scan_look_match(&look, stream->depth);
 	place = hits->place;
 	places = hits->places;
 	hits->place = NULL;

@@ -20,7 +20,8 @@
 #define CHAIN_MAX 96
 #define SAMPLE 48	/* bytes by which a segment is told to be text */
 
-enum { UNESCAPED, DELTAS, HEX, BASE64, BASE32, VIEWS };
+/* EDGES is made by the match, all others where a text is looked into deeper. */
+enum { UNESCAPED, DELTAS, HEX, BASE64, BASE32, EDGES, VIEWS };
 
 struct scan_worker {
 	const struct scan_engine_calls *formats;	/* NULL: none are looked for */
@@ -47,6 +48,7 @@ struct active {
 struct seen {
 	const void *what;
 	uint64_t start, end;
+	enum scan_confidence confidence;
 };
 
 struct scan_stream {
@@ -73,6 +75,7 @@ struct look {
 	struct scan_stream *stream;
 	struct scan_part part;
 	const char *chain;
+	bool edges;	/* it is that of an archive's edges */
 };
 
 /* ---- tell ---- */
@@ -83,9 +86,9 @@ void scan_incomplete(struct scan_stream *stream, const char *name, const char *w
 /* buf. */
 const char *scan_chain_of(char buf[CHAIN_MAX], const char *outer, const char *inner);
 
-/* Whether the same was told of the same place; it counts as told then. */
+/* Whether the same was told of the same place, and as surely; it counts as told then. */
 bool scan_seen(struct scan_stream *stream, const void *what, uint64_t start,
-    uint64_t end);
+    uint64_t end, enum scan_confidence confidence);
 
 /* The line of a place in the window, from 1. */
 uint64_t scan_line_of(struct scan_stream *stream, size_t at);
@@ -112,8 +115,8 @@ void scan_unpack_settle(struct scan_stream *stream, struct active *active,
 /* A text with its classes; NULL for these where memory lacks. */
 struct scan_part scan_look_part(const struct scan_stream *stream, unsigned level,
     const uint8_t *text, size_t len, const struct scan_map *map);
-/* Everything that is looked for, in one text. */
-void scan_look_match(struct look *look);
+/* Everything that is looked for, in one text; and the view of its archives' edges. */
+void scan_look_match(struct look *look, unsigned level);
 /* In its views, and in theirs; from: the view that the text is, or NULL. */
 void scan_look_deeper(struct look *look, unsigned level, const struct scan_view *from,
     bool deltas);

@@ -26,17 +26,19 @@ scan_chain_of(char buf[CHAIN_MAX], const char *outer, const char *inner)
 	return buf;
 }
 
-/* Whether the same was told of the same place. */
+/* What is glued to another word may look like one of a wrong checksum, and in a view,
+ * apart from that, be right: then it is told again. */
 bool
-scan_seen(struct scan_stream *stream, const void *what, uint64_t start, uint64_t end)
+scan_seen(struct scan_stream *stream, const void *what, uint64_t start, uint64_t end,
+    enum scan_confidence confidence)
 {
 	unsigned i, n = stream->n_seen < SEEN_MAX ? stream->n_seen : SEEN_MAX;
 
 	for (i = 0; i < n; i++)
 		if (stream->seen[i].what == what && stream->seen[i].start < end &&
-		    start < stream->seen[i].end)
+		    start < stream->seen[i].end && stream->seen[i].confidence >= confidence)
 			return true;
-	stream->seen[stream->n_seen++ % SEEN_MAX] = (struct seen){ what, start, end };
+	stream->seen[stream->n_seen++ % SEEN_MAX] = (struct seen){ what, start, end, confidence };
 	return false;
 }
 
@@ -100,7 +102,8 @@ tell(const struct look *look, size_t at, size_t len, const void *what,
 	if (end <= start)
 		end = start + 1;
 	if (!scan_own(stream, start, map) ||
-	    scan_seen(stream, what, stream->base + start, stream->base + end))
+	    scan_seen(stream, what, stream->base + start, stream->base + end,
+	    found->confidence))
 		return;
 	scan_chain_of(chain, look->chain, form);
 	found->chain = chain[0] != '\0' ? chain : "raw";

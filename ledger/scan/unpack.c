@@ -179,7 +179,8 @@ view_place(struct look *look, unsigned level, size_t at, size_t end)
 		scan_incomplete(stream, kind.name, state == SCAN_PACKED_BROKEN ? "data, damaged" :
 		    state == SCAN_PACKED_MORE ? "data, cut off or too long for its encoding" :
 		    "unpacks to more than is looked at");
-	if (scan_seen(stream, kind.name, stream->base + origin, stream->base + origin + 1))
+	if (scan_seen(stream, kind.name, stream->base + origin, stream->base + origin + 1,
+	    SCAN_HIGH))
 		return;
 	if (level + 1 >= SCAN_DEPTH_MAX) {
 		scan_incomplete(stream, kind.name, "data, nested too deep");

@@ -14,7 +14,8 @@
 #define WIDE 64		/* a wider repetition is left to our own matcher */
 #define REST 512	/* bytes behind a match that its check may read */
 
-/* What compressed data and archives begin with (packed.h looks closer). */
+/* What compressed data and members of archives begin with (packed.h and edges.h look
+ * closer). */
 static const struct {
 	const char *text;
 	unsigned len;
@@ -22,6 +23,8 @@ static const struct {
 	{ "\\x1f\\x8b\\x08", 3 }, { "\\x28\\xb5\\x2f\\xfd", 4 },
 	{ "PK\\x03\\x04", 4 }, { "BZh[1-9]1AY&SY", 10 }, { "\\xfd7zXZ\\x00", 6 },
 	{ "7z\\xbc\\xaf\\x27\\x1c", 6 }, { "Rar!\\x1a\\x07", 6 },
+	{ "ustar[\\x00 ]", 6 }, { "PK(?:\\x01\\x02|\\x05\\x06|\\x07\\x08)", 4 },
+	{ "07070[12]", 6 },
 };
 
 static struct scan_database db;
