@@ -123,14 +123,15 @@ put_driver(struct sarif *s)
 	json_out_object_end(o);
 }
 
-/* Where there is a file; line 0: all of it. */
+/* Line 0: all of the file; no file: all of the evidence.  Those who show results leave
+ * out what stands nowhere. */
 static void
 begin_location(struct json_out *o, const char *file, uint64_t line)
 {
 	json_out_array(o, "locations");
 	json_out_object(o, NULL);
 	json_out_object(o, "physicalLocation");
-	sarif_uri(o, file, "EVIDENCE");
+	sarif_uri(o, file[0] != '\0' ? file : "./", "EVIDENCE");
 	if (line > 0) {
 		json_out_object(o, "region");
 		json_out_uint(o, "startLine", line);
@@ -163,10 +164,8 @@ put_finding(struct sarif *s, const struct verify_finding *f)
 	struct json_out *o = &s->out;
 
 	begin_result(s, f->code, f->verdict == VERIFY_GAP ? "error" : "warning", f->what);
-	if (f->file[0] != '\0') {
-		begin_location(o, f->file, f->line);
-		end_location(o, f->line);
-	}
+	begin_location(o, f->file, f->line);
+	end_location(o, f->line);
 	json_out_object(o, "properties");
 	json_out_str(o, "verdict", verify_verdict_word(f->verdict));
 	if (f->has_index) {
@@ -209,6 +208,8 @@ put_statements(struct sarif *s)
 			continue;
 		begin_result(s, report_statement_name(i), whole[i].verdict == VERIFY_GAP ?
 		    "error" : "warning", whole[i].text);
+		begin_location(&s->out, "", 0);
+		end_location(&s->out, 0);
 		json_out_object(&s->out, "properties");
 		json_out_str(&s->out, "verdict", verify_verdict_word(whole[i].verdict));
 		json_out_object_end(&s->out);

@@ -180,9 +180,11 @@ not_scanned(struct scanner *scanner, const char *path, const char *why)
 {
 	struct scan_result *result = scanner->result;
 
-	if (result->incomplete_count++ == 0)
-		snprintf(result->incomplete, sizeof(result->incomplete), "%.160s: %.90s",
-		    path, why);
+	if (result->incomplete_count++ > 0)
+		return;
+	snprintf(result->incomplete, sizeof(result->incomplete), "%.160s: %.90s", path, why);
+	if (strlen(path) < sizeof(result->incomplete_path))
+		memcpy(result->incomplete_path, path, strlen(path) + 1);
 }
 
 static void
@@ -375,6 +377,15 @@ tree_empty(void *context, const char *path)
 }
 
 static void
+tree_special(void *context, const char *path)
+{
+	struct scanner *scanner = context;
+
+	(void)scan_name(scanner, whole_path(scanner, path));
+	scanner->result->special++;
+}
+
+static void
 tree_failed(void *context, const char *path, const char *why)
 {
 	not_scanned(context, scan_name(context, whole_path(context, path)), why);
@@ -384,13 +395,16 @@ static void
 scan_directory(struct scanner *scanner, const char *path)
 {
 	const struct scan_tree_calls calls = { tree_file, tree_link, tree_empty,
-	    tree_failed, scanner };
+	    tree_special, tree_failed, scanner };
+	const uint64_t before = scanner->result->files;
 	int dirfd = evidence_dir(path);
 
 	scanner->dirfd = dirfd;
 	scanner->root = path;
 	if (dirfd >= 0 && scanner->trees) {
 		scan_tree_walk(dirfd, &calls);
+		if (scanner->result->files == before)	/* a wrong path is soon written */
+			not_scanned(scanner, scan_name(scanner, path), "no file is there to be read");
 		return;
 	}
 	if (dirfd < 0 || evidence_walk(dirfd, evidence_file, scanner) != 0)

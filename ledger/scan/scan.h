@@ -53,6 +53,7 @@ struct scan_result {
 	uint64_t baseline_count;	/* accepted before */
 	uint64_t files, bytes;
 	uint64_t links;			/* not followed (trees only) */
+	uint64_t special;		/* not opened (trees only): FIFOs and the like */
 	unsigned secrets;		/* known secrets that were looked for */
 	unsigned short_secrets;		/* given, but too short */
 	unsigned tags;			/* with padding */
@@ -61,6 +62,7 @@ struct scan_result {
 	unsigned sealed_found;		/* scan records that say found: each is a finding */
 	uint64_t incomplete_count;
 	char incomplete[256];		/* the first reason, or "" */
+	char incomplete_path[256];	/* where that is; "" of no file, or too long */
 };
 
 struct scanner;
@@ -99,7 +101,8 @@ void scanner_set_baseline(struct scanner *scanner,
     void *context);
 
 /* Any tree of files, not a bundle of evidence: links are not followed and
- * special files passed over, both without further ado. */
+ * special files passed over, both counted.  One of which no file was read is
+ * incomplete. */
 void scanner_set_trees(struct scanner *scanner);
 
 /*

@@ -93,6 +93,8 @@ scan_report_text(const struct scan_report *report, FILE *out)
 		fprintf(out, ", %u tags with padding", r->tags);
 	if (r->links > 0)
 		fprintf(out, "; %" PRIu64 " links not followed", r->links);
+	if (r->special > 0)
+		fprintf(out, "; %" PRIu64 " special files not opened", r->special);
 	fputc('\n', out);
 	if (r->incomplete_count > 0) {
 		fprintf(out, "not looked at: ");
@@ -157,6 +159,7 @@ json_sums(struct json_out *o, const struct scan_report *report)
 	json_out_uint(o, "files", r->files);
 	json_out_uint(o, "bytes", r->bytes);
 	json_out_uint(o, "links", r->links);
+	json_out_uint(o, "special", r->special);
 	json_out_uint(o, "found", r->finding_count);
 	json_out_uint(o, "advisory", r->advisory_count);
 	json_out_uint(o, "baseline", r->baseline_count);
@@ -236,18 +239,21 @@ sarif_rules(const struct scan_report *report, struct rules *rules, FILE *out)
 	}
 }
 
+/* Of all of a file where there is no finding. */
 static void
-sarif_location(struct json_out *o, const struct scan_finding *f)
+sarif_location(struct json_out *o, const char *path, const struct scan_finding *f)
 {
 	json_out_array(o, "locations");
 	json_out_object(o, NULL);
 	json_out_object(o, "physicalLocation");
-	sarif_uri(o, f->path, NULL);
-	json_out_object(o, "region");
-	json_out_uint(o, "startLine", f->line);
-	json_out_uint(o, "byteOffset", f->offset);
-	json_out_uint(o, "byteLength", f->len);
-	json_out_object_end(o);
+	sarif_uri(o, path, NULL);
+	if (f != NULL) {
+		json_out_object(o, "region");
+		json_out_uint(o, "startLine", f->line);
+		json_out_uint(o, "byteOffset", f->offset);
+		json_out_uint(o, "byteLength", f->len);
+		json_out_object_end(o);
+	}
 	json_out_object_end(o);
 	json_out_object_end(o);
 	json_out_array_end(o);
@@ -271,7 +277,7 @@ sarif_result(const struct scan_finding *f, struct rules *rules, FILE *out)
 	sarif_text(&o, "message", text);
 	if (f->baseline)
 		json_out_str(&o, "baselineState", "unchanged");
-	sarif_location(&o, f);
+	sarif_location(&o, f->path, f);
 	if (memcmp(f->mark, none, sizeof(none)) != 0) {
 		json_out_object(&o, "partialFingerprints");
 		json_out_hex(&o, "countersignMark/v1", f->mark, sizeof(f->mark));
@@ -299,6 +305,8 @@ sarif_end(const struct scan_report *report, FILE *out)
 		json_out_str(&o, "level", "error");
 		sarif_text(&o, "message", report->why != NULL ? report->why :
 		    report->result->incomplete);
+		if (report->why == NULL && report->result->incomplete_path[0] != '\0')
+			sarif_location(&o, report->result->incomplete_path, NULL);
 		json_out_object_end(&o);
 		json_out_array_end(&o);
 	}

@@ -47,7 +47,7 @@ entry(struct walk *walk, int dirfd, const char *name, unsigned depth)
 		if (fd >= 0 && !S_ISDIR(st.st_mode))
 			close(fd);
 	} else {
-		calls->empty(calls->context, walk->path);
+		calls->special(calls->context, walk->path);
 	}
 }
 

@@ -9,8 +9,9 @@
 struct scan_tree_calls {
 	void (*file)(void *context, const char *path, int fd);
 	void (*link)(void *context, const char *path);
-	/* a directory, or what is no file: its name is all there is of it */
+	/* an empty directory; what is neither file nor directory nor link */
 	void (*empty)(void *context, const char *path);
+	void (*special)(void *context, const char *path);
 	void (*failed)(void *context, const char *path, const char *why);
 	void *context;
 };

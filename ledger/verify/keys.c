@@ -85,12 +85,13 @@ keys_load(struct load *load, const struct verify_options *options,
 		return -1;
 	text = evidence_read(load->dirfd, path_of(load), EPOCHS_BYTES_MAX, &len);
 	if (text != NULL && epochs_follow(&load->epochs, text, len, &why) != 0)
-		verify_find(result, VERIFY_GAP, "key", "%s: %s", path_of(load),
-		    why);
+		verify_of_file(verify_find(result, VERIFY_GAP, "key", "%s: %s",
+		    path_of(load), why), path_of(load));
 	/* In a ledger's it is the next one, which is being written. */
 	if (text != NULL && load->kind == VERIFY_BUNDLE && epochs_whole(text, len) != len)
-		verify_find(result, VERIFY_GAP, "key", "%s: bytes that are no whole entry, "
-		    "for which nobody vouches", path_of(load));
+		verify_of_file(verify_find(result, VERIFY_GAP, "key",
+		    "%s: bytes that are no whole entry, for which nobody vouches",
+		    path_of(load)), path_of(load));
 	if (text != NULL)
 		status = add_seals(load, text, len);
 	free(text);

@@ -38,6 +38,13 @@ verify_find(struct verify_result *result, enum verify_verdict verdict,
 	return f;
 }
 
+void
+verify_of_file(struct verify_finding *finding, const char *path)
+{
+	if (strlen(path) < sizeof(finding->file))	/* half a path is another's */
+		memcpy(finding->file, path, strlen(path) + 1);
+}
+
 const char *
 load_reason(void)
 {
@@ -65,8 +72,8 @@ load_latest(struct load *load, const char *path,
 	load->latest.state = SEAL_MALFORMED;
 	load->latest.why = "it cannot be read";
 	if (text == NULL) {
-		verify_find(result, VERIFY_NOT_ESTABLISHED, "unsealed",
-		    "%s: %s", path, load_reason());
+		verify_of_file(verify_find(result, VERIFY_NOT_ESTABLISHED, "unsealed",
+		    "%s: %s", path, load_reason()), path);
 		return 0;
 	}
 	seal_read(&load->latest, text, load->note_len, &load->epochs, load->origin);
@@ -79,13 +86,13 @@ load_latest(struct load *load, const char *path,
 	case SEAL_GOOD:
 		break;
 	case SEAL_UNPINNED:
-		verify_find(result, VERIFY_NOT_ESTABLISHED, "unknown_key",
-		    "%s: %s", path, load->latest.why);
+		verify_of_file(verify_find(result, VERIFY_NOT_ESTABLISHED,
+		    "unknown_key", "%s: %s", path, load->latest.why), path);
 		break;
 	case SEAL_FORGED:
 	case SEAL_MALFORMED:
-		verify_find(result, VERIFY_GAP, "checkpoint", "%s: %s", path,
-		    load->latest.why);
+		verify_of_file(verify_find(result, VERIFY_GAP, "checkpoint", "%s: %s",
+		    path, load->latest.why), path);
 		break;
 	}
 	if (load->latest.state == SEAL_MALFORMED)
@@ -252,28 +259,28 @@ file_visit(void *context, const char *path, uint64_t size, int regular)
 		return 0;
 	shown = vouch_shown(check->options, path);
 	if (!regular) {
-		verify_find(check->result, VERIFY_GAP, "not_a_file",
-		    "%.200s: neither a regular file nor a directory", shown);
+		verify_of_file(verify_find(check->result, VERIFY_GAP, "not_a_file",
+		    "%.200s: neither a regular file nor a directory", shown), shown);
 		return 0;
 	}
 	check->load->bytes += size;
 	file = manifest_find(&check->load->manifest, path);
 	if (file == NULL) {
-		verify_find(check->result, VERIFY_NOT_ESTABLISHED, "unlisted_file",
-		    "%.200s: not in the manifest", shown);
+		verify_of_file(verify_find(check->result, VERIFY_NOT_ESTABLISHED,
+		    "unlisted_file", "%.200s: not in the manifest", shown), shown);
 		return 0;
 	}
 	check->listed++;
 	if (file->bytes != size)
-		verify_find(check->result, VERIFY_GAP, "file_altered",
-		    "%.200s: %" PRIu64 " bytes, %" PRIu64 " in the manifest",
-		    shown, size, file->bytes);
+		verify_of_file(verify_find(check->result, VERIFY_GAP, "file_altered",
+		    "%.200s: %" PRIu64 " bytes, %" PRIu64 " in the manifest", shown,
+		    size, file->bytes), shown);
 	else if (evidence_digest(check->load->dirfd, path, hex) != 0)
-		verify_find(check->result, VERIFY_NOT_ESTABLISHED, "unreadable_file",
-		    "%.200s: %s", shown, load_reason());
+		verify_of_file(verify_find(check->result, VERIFY_NOT_ESTABLISHED,
+		    "unreadable_file", "%.200s: %s", shown, load_reason()), shown);
 	else if (strcmp(hex, file->sha256) != 0)
-		verify_find(check->result, VERIFY_GAP, "file_altered",
-		    "%.200s: its SHA-256 is not the manifest's", shown);
+		verify_of_file(verify_find(check->result, VERIFY_GAP, "file_altered",
+		    "%.200s: its SHA-256 is not the manifest's", shown), shown);
 	return 0;
 }
 
@@ -319,8 +326,9 @@ load_frontier(struct load *load, struct verify_result *result)
 	char *text = evidence_read(load->dirfd, "ledger/frontier", TREE_TEXT_MAX, &len);
 
 	if (text == NULL || tree_frontier_parse(&load->frontier, text, len) != 0)
-		verify_find(result, VERIFY_GAP, "frontier",
-		    "ledger/frontier: %s", text == NULL ? load_reason() : "malformed");
+		verify_of_file(verify_find(result, VERIFY_GAP, "frontier",
+		    "ledger/frontier: %s", text == NULL ? load_reason() : "malformed"),
+		    "ledger/frontier");
 	else
 		load->frontier_good = true;
 	free(text);
@@ -352,15 +360,17 @@ load_leaves(struct load *load, struct verify_result *result)
 	    load->latest.state != SEAL_MALFORMED && load->latest.state != SEAL_FORGED;
 
 	if (leaves_open(&load->leaves, load->dirfd, "ledger/leaves", UINT64_MAX) != 0) {
-		verify_find(result, VERIFY_GAP, "leaves", "ledger/leaves: %s", load_reason());
+		verify_of_file(verify_find(result, VERIFY_GAP, "leaves",
+		    "ledger/leaves: %s", load_reason()), "ledger/leaves");
 		return;
 	}
 	load->leaves_good = comparable && leaves_give(&load->leaves, load);
 	if (load->leaves_good)
 		return;
 	if (comparable)
-		verify_find(result, VERIFY_GAP, "leaves",
-		    "ledger/leaves: they do not give the checkpoint's root");
+		verify_of_file(verify_find(result, VERIFY_GAP, "leaves",
+		    "ledger/leaves: they do not give the checkpoint's root"),
+		    "ledger/leaves");
 	leaves_close(&load->leaves);
 }
 
@@ -397,18 +407,22 @@ check_key(const struct load *load, const struct note_key *pinned,
 
 	vkey = evidence_read(load->dirfd, "keys/log.vkey", NOTE_VKEY_MAX + 1, &len);
 	if (vkey == NULL)
-		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: %s", load_reason());
+		verify_of_file(verify_find(result, VERIFY_GAP, "key",
+		    "keys/log.vkey: %s", load_reason()), "keys/log.vkey");
 	else if (len == 0 || vkey[len - 1] != '\n' ||
 	    note_key_parse(&key, vkey, len - 1) != 0 || key.type != NOTE_ED25519)
-		verify_find(result, VERIFY_GAP, "key", "keys/log.vkey: no key of a log");
+		verify_of_file(verify_find(result, VERIFY_GAP, "key",
+		    "keys/log.vkey: no key of a log"), "keys/log.vkey");
 	else if (load->latest.state == SEAL_GOOD && pinned != NULL &&
 	    (strcmp(key.name, pinned->name) != 0 ||
 	    memcmp(key.pk, pinned->pk, sizeof(key.pk)) != 0))
-		verify_find(result, VERIFY_GAP, "key",
-		    "keys/log.vkey is not the pinned key, which signed the checkpoint");
+		verify_of_file(verify_find(result, VERIFY_GAP, "key",
+		    "keys/log.vkey is not the pinned key, which signed the checkpoint"),
+		    "keys/log.vkey");
 	else if (load->latest.state == SEAL_UNPINNED && !key_leads(load, &key))
-		verify_find(result, VERIFY_GAP, "key",
-		    "keys/log.vkey is not the key that signed the checkpoint");
+		verify_of_file(verify_find(result, VERIFY_GAP, "key",
+		    "keys/log.vkey is not the key that signed the checkpoint"),
+		    "keys/log.vkey");
 	free(vkey);
 }
 
@@ -418,18 +432,20 @@ check_sizes(struct load *load, struct verify_result *result)
 	if (!load->manifest_good)
 		return;
 	if (load->frontier_good && load->frontier.size != load->manifest.first)
-		verify_find(result, VERIFY_GAP, "frontier",
-		    "ledger/frontier stands at %" PRIu64 ", the manifest begins at %" PRIu64,
-		    load->frontier.size, load->manifest.first);
+		verify_of_file(verify_find(result, VERIFY_GAP, "frontier",
+		    "ledger/frontier stands at %" PRIu64 ", the manifest begins at %"
+		    PRIu64, load->frontier.size, load->manifest.first),
+		    "ledger/frontier");
 	if (load->latest.state == SEAL_MALFORMED)
 		return;
 	if (load->latest.at.size != load->manifest.size)
-		verify_find(result, VERIFY_GAP, "checkpoint",
+		verify_of_file(verify_find(result, VERIFY_GAP, "checkpoint",
 		    "the checkpoint has size %" PRIu64 ", the manifest %" PRIu64,
-		    load->latest.at.size, load->manifest.size);
+		    load->latest.at.size, load->manifest.size), "ledger/checkpoint");
 	if (strcmp(load->origin, load->manifest.origin) != 0)
-		verify_find(result, VERIFY_GAP, "checkpoint",
-		    "the checkpoint's origin is not the manifest's");
+		verify_of_file(verify_find(result, VERIFY_GAP, "checkpoint",
+		    "the checkpoint's origin is not the manifest's"),
+		    "ledger/checkpoint");
 }
 
 static int
@@ -447,7 +463,8 @@ load_bundle(struct load *load, const struct verify_options *options,
 		load->manifest_good = true;
 	free(text);
 	if (!load->manifest_good)
-		verify_find(result, VERIFY_GAP, "manifest", "%s", why);
+		verify_of_file(verify_find(result, VERIFY_GAP, "manifest", "%s", why),
+		    "manifest.json");
 	snprintf(result->run, sizeof(result->run), "%s", load->manifest.run);
 	load_frontier(load, result);
 	if (load_latest(load, "ledger/checkpoint", result) != 0)

@@ -63,4 +63,7 @@ struct verify_finding *verify_find(struct verify_result *result,
     enum verify_verdict verdict, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* It is of a whole file, as its path may be shown; one that is too long is of all. */
+void verify_of_file(struct verify_finding *finding, const char *path);
+
 #endif

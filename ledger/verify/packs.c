@@ -1,6 +1,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -199,19 +200,30 @@ check_pack(struct check *c, size_t i, size_t end)
 {
 	const char *name = c->files.path[i];
 	int at = find(c->named, name);
-	char hex[65];
+	char hex[65], path[80];
 
 	if (at >= 0)
 		c->named->pack[at].here = true;
+	snprintf(path, sizeof(path), "packs/%.64s", name);
 	if (digest(c->dirfd, &c->files, i, end, HEX + 1, hex) != 0)
-		verify_find(c->result, VERIFY_NOT_ESTABLISHED, "unreadable_file",
-		    "packs/%.64s: %s", name, strerror(errno));
+		verify_of_file(verify_find(c->result, VERIFY_NOT_ESTABLISHED,
+		    "unreadable_file", "%s: %s", path, strerror(errno)), path);
 	else if (memcmp(hex, name, HEX) != 0)
-		verify_find(c->result, VERIFY_GAP, "pack_altered",
-		    "pack altered: the files of packs/%.64s have the digest %s", name, hex);
+		verify_of_file(verify_find(c->result, VERIFY_GAP, "pack_altered",
+		    "pack altered: the files of %s have the digest %s", path, hex), path);
 	else if (c->names && at < 0 && !c->named->more)
-		verify_find(c->result, VERIFY_NOT_ESTABLISHED, "pack_unnamed",
-		    "no record names packs/%.64s", name);
+		verify_of_file(verify_find(c->result, VERIFY_NOT_ESTABLISHED,
+		    "pack_unnamed", "no record names %s", path), path);
+}
+
+static void
+stray(struct check *c, const char *name)
+{
+	char path[sizeof("packs/") + PATH_MAX];
+
+	snprintf(path, sizeof(path), "packs/%s", name);
+	verify_of_file(verify_find(c->result, VERIFY_NOT_ESTABLISHED, "pack_unnamed",
+	    "%.206s: in no pack", path), path);
 }
 
 static void
@@ -222,8 +234,7 @@ check_all(struct check *c)
 	for (i = 0; i < c->files.count; i = end) {
 		end = i + 1;
 		if (is_stray(c->files.path[i])) {
-			verify_find(c->result, VERIFY_NOT_ESTABLISHED, "pack_unnamed",
-			    "packs/%.200s: in no pack", vouch_shown(c->options, c->files.path[i]));
+			stray(c, vouch_shown(c->options, c->files.path[i]));
 			continue;
 		}
 		while (end < c->files.count &&
