@@ -326,7 +326,8 @@ numbers(void **state)
 	}
 	assert_int_equal(joined("SK12345678", "\n2026112912000100", SCAN_RUN_MIN), 1);
 	assert_int_equal(joined("=1S345678", "\n20261k2912000100", SCAN_RUN_MIN), 1);
-	assert_int_equal(joined("=12345678", "\n202611291200 01ab", SCAN_RUN_MIN), 1);
+	assert_int_equal(joined("=12345678", "\n202611291200\n 01ab", SCAN_RUN_MIN), 1);
+	assert_int_equal(joined("=12345678", "\n202611291200 01ab", SCAN_RUN_MIN), 0);
 	assert_int_equal(joined("=12345678", "\n202611291200:01ab", SCAN_RUN_MIN), 0);
 }
 

@@ -160,6 +160,25 @@ static const struct cutting concatenated[] = {
 	{ "{\"code\":\"x = \\\"", "\\\" + \\\"", "\\\";\\n\"}", "escaped > escaped" },
 };
 
+static const struct cutting listed[] = {
+	{ "[\"", "\", \"", "\"]", "escaped" },
+	{ "[\"curl\",\"-u\",\"", "\",\"", "\",\"--url\"]", "escaped" },
+	{ "{\"argv\": [\n    \"curl\",\n    \"", "\",\n    \"", "\",\n    \"x\"\n  ]}\n", "escaped" },
+	{ "[\r\n'", "',\r\n'", "'\r\n]\r\n", "escaped" },
+	{ "a=(\"curl\" \"", "\" \"", "\" \"x\")\n", "escaped" },
+	{ "x := concat('", "', '", "');\n", "escaped" },
+	{ "select '", "' ||\n  '", "' as x;\n", "escaped" },
+	{ "args:\n  - \"curl\"\n  - \"", "\"\n  - \"", "\"\n  - \"x\"\n", "escaped" },
+	{ "\"key\",\"", "\",\"", "\"\n\"next\",\"row\"\n", "escaped" },
+	{ "{\"code\":\"x = [\\\"", "\\\", \\\"", "\\\"]\\n\"}", "escaped > escaped" },
+};
+
+/* Pieces of less than eight characters on either side are words of their own. */
+static const struct cutting items[] = {
+	{ "args:\n  - curl\n  - ", "\n  - ", "\n  - x\n", "escaped" },
+	{ "args:\r\n- ", "\r\n- ", "\r\n", "escaped" },
+};
+
 static const struct cutting continued[] = {
 	{ "key=", "\\\n", "\n", "escaped" },
 	{ "key=", "\\\r\n", "\r\n", "escaped" },
@@ -202,6 +221,26 @@ literals(void **state)
 	(void)state;
 	for (size_t i = 0; i < N(concatenated); i++)
 		everywhere(&concatenated[i]);
+}
+
+static void
+lists(void **state)
+{
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < N(listed); i++)
+		everywhere(&listed[i]);
+	for (size_t i = 0; i < N(items); i++) {
+		for (size_t at = 1; at < LEN; at++) {
+			write_cut(text, sizeof(text), &items[i], GHP, at, 0);
+			is_found(&items[i], text);
+		}
+		for (size_t step = 8; step < LEN; step++) {
+			write_cut(text, sizeof(text), &items[i], GHP, step, step);
+			is_found(&items[i], text);
+		}
+	}
 }
 
 static void
@@ -255,7 +294,14 @@ apart(void **state)
 	static const struct cutting none[] = {
 		{ "@@ -1 +1 @@\n-key = ", "\n+", "\n", "" },
 		{ "> key = ", "\n>> ", "\n", "" },
-		{ "[\"", "\", \"", "\"]", "" },
+		{ "[\"", "\", , \"", "\"]", "" },
+		{ "[\"", "\", + \"", "\"]", "" },
+		{ "{\"a\": \"", "\", \"", "\": 1}", "" },
+		{ "{\"a\": \"", "\",\n  \"", "\" : 1}", "" },
+		{ "{'a' => '", "', '", "' => 1}", "" },
+		{ "x:\n- a ", "\n- ", "\n", "" },
+		{ "  - ", "\n    - ", "\n", "" },
+		{ "- ", "\n* ", "\n", "" },
 		{ "[\"", "\" : \"", "\"]", "" },
 		{ "\"", "\" + + \"", "\"", "" },
 		{ "\"", "\" + x + \"", "\"", "" },
@@ -303,7 +349,7 @@ static void
 streams(void **state)
 {
 	static const struct cutting *const all[] = { &concatenated[0], &continued[2], &marked[0],
-	    &marked[3], &streamed[1] };
+	    &marked[3], &streamed[1], &listed[2], &listed[7], &items[0] };
 	char text[4096], moved[8192];
 	struct seen whole, cut;
 	size_t len, at;
@@ -332,6 +378,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(literals),
+		cmocka_unit_test(lists),
 		cmocka_unit_test(continuations),
 		cmocka_unit_test(marks),
 		cmocka_unit_test(deltas),

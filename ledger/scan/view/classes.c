@@ -23,7 +23,7 @@ static struct scan_table text_table = { .of = {
 	['\\'] = BIT(LEAD) | BIT(NUMBERS) | BIT(JOIN),
 	[' '] = BIT(NUMBERS) | BIT(JOIN), ['\t'] = BIT(NUMBERS) | BIT(JOIN),
 	['\r'] = BIT(NUMBERS) | BIT(EOL), ['\n'] = BIT(NUMBERS) | BIT(EOL),
-	[':'] = BIT(NUMBERS), [','] = BIT(NUMBERS),
+	[':'] = BIT(NUMBERS), [','] = BIT(NUMBERS) | BIT(JOIN),
 	['"'] = BIT(JOIN), ['\''] = BIT(JOIN),
 	[0] = BIT(LEAD), [0x1b] = BIT(LEAD),
 	[0xc2] = BIT(LEAD), [0xe2] = BIT(LEAD), [0xef] = BIT(LEAD),

@@ -41,7 +41,7 @@ struct scan_joint {
 /*
  * At a line end: bytes of it inside a word, with the next line's indentation, and
  * with what both lines begin with where that is the mark of a letter's quotation
- * (">") or of a diff ("+", "-").  Where a word was cut in two, one part is not short:
+ * (">"), of a diff ("+", "-") or of a list ("- ").  Where a word was cut in two, one part is not short:
  * so the lines of ordinary prose stay apart.  Those of a log do because their ends
  * and beginnings are no value together, of `least` characters, letters among them
  * where it is a format's.
@@ -50,7 +50,8 @@ size_t scan_join_word(const struct scan_joint *joint);
 /* At a backslash in front of a line end: the same; the parts may be short. */
 size_t scan_join_continued(const struct scan_joint *joint);
 /* At a line end, or at the quote that ends a literal: what stands between two that
- * are one value: "abc" + "def", with one operator or none, in one line or two. */
+ * are one value: "abc" + "def", with one operator or none, in one line or two; or two
+ * of one list: "abc", "def". */
 struct scan_step scan_join_literals(const struct scan_joint *joint);
 
 /* ---- for join.c and literals.c ---- */
@@ -58,6 +59,8 @@ struct scan_step scan_join_literals(const struct scan_joint *joint);
 /* Bytes at text + at, the beginning of a line with such a character, that the line before it, in which the
  * joint is, has as its mark, too. */
 size_t scan_join_mark(const struct scan_joint *joint, size_t at);
+/* The same of a list's item, "- abc", behind one that is one word, too. */
+size_t scan_join_item(const struct scan_joint *joint, size_t at);
 /* Whether what ends at out and goes on at text + at is a value of the length that is
  * looked for; glued: with quotes, marks and the like between its pieces. */
 bool scan_join_enough(const struct scan_joint *joint, size_t at, bool glued);
@@ -91,7 +94,7 @@ static inline bool
 scan_glues(uint8_t c)
 {
 	return c == ' ' || c == '\t' || c == '+' || c == '.' || c == '&' || c == '|' ||
-	    c == '\\' || scan_is_quote(c);
+	    c == ',' || c == '\\' || scan_is_quote(c);
 }
 
 /* What the lines of a diff, or of a letter that is answered, begin with. */

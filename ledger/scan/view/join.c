@@ -8,6 +8,7 @@
 #define PART_MIN 8	/* a part of a word that a line end cuts in two */
 #define INDENT_MAX 64
 #define MARK_MAX 32
+#define VALUE_MAX 512	/* bytes of a value that are looked at on either side */
 #define DIFF_LINES 8	/* that are looked at to tell a diff */
 
 #define WORD SCAN_IN_WORD	/* of what tokens are made of */
@@ -23,6 +24,7 @@ const uint8_t scan_char[256] = {
 	['~'] = WORD | VALUE, ['='] = WORD,
 	[' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\n'] = BLANK,
 	['"'] = GLUE, ['\''] = GLUE, ['\\'] = GLUE, ['>'] = GLUE, ['&'] = GLUE, ['|'] = GLUE,
+	[','] = GLUE,
 };
 
 static bool
@@ -54,55 +56,70 @@ word_after(const uint8_t *p, size_t len, size_t enough)
 
 /* ---- values ---- */
 
-/* How much of a value ends right in front of p, and goes on behind it, passing over
- * bytes of a kind. */
-static size_t
-value_before(const uint8_t *p, size_t len, size_t enough)
-{
-	size_t i = 0;
+/* What is put together, as far as it matters: how long it is, up to what is looked
+ * for, and whether it holds letters: "status=200" and the next line's "2026-11-29T12"
+ * are none. */
+struct value {
+	size_t len, least;
+	unsigned letters;
+};
 
-	while (i < len && i < enough && is(p[-1 - (ptrdiff_t)i], VALUE))
-		i++;
-	return i;
-}
-
-static size_t
-value_after(const uint8_t *p, size_t len, size_t enough, unsigned pass)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < len && n < enough && is(p[i], VALUE | pass); i++)
-		n += is(p[i], VALUE);
-	return n;
-}
-
-/* Whether the value that ends in front of out and goes on at p holds two letters:
- * "status=200" and the next line's "2026-11-29T12" are none together. */
+/* Whether that is enough with this byte. */
 static bool
-has_letters(const uint8_t *p, size_t len, unsigned pass, const uint8_t *out,
-    size_t out_len)
+grows(struct value *value, uint8_t c)
 {
-	unsigned letters = 0;
+	value->len++;
+	value->letters += is(c, LETTER);
+	return value->len >= value->least &&
+	    (value->letters >= LETTERS || value->least < SCAN_RUN_MIN);
+}
+
+static bool
+enough_before(const struct scan_joint *j, struct value *value)
+{
 	size_t i;
 
-	for (i = 0; i < out_len && is(out[-1 - (ptrdiff_t)i], VALUE); i++)
-		if (is(out[-1 - (ptrdiff_t)i], LETTER) && ++letters == LETTERS)
+	for (i = 0; i < j->out_len && i < VALUE_MAX && is(j->out[-1 - (ptrdiff_t)i], VALUE); i++)
+		if (grows(value, j->out[-1 - (ptrdiff_t)i]))
 			return true;
-	for (i = 0; i < len && is(p[i], VALUE | pass); i++)
-		if (is(p[i], LETTER) && ++letters == LETTERS)
-			return true;
+	return false;
+}
+
+/* Between two pieces there is more than blanks, which end a word, and perhaps a mark
+ * behind that; unless what is looked for holds blanks itself. */
+static size_t
+gap_len(const struct scan_joint *j, size_t at, unsigned pass)
+{
+	bool joint = j->least < SCAN_RUN_MIN;
+	size_t i;
+
+	for (i = at; i < j->len && (is(j->text[i], pass) ||
+	    (joint && scan_is_mark(j->text[i]))); i++)
+		joint |= j->text[i] != ' ' && j->text[i] != '\t';
+	return joint ? i - at : 0;
+}
+
+static bool
+enough_after(const struct scan_joint *j, size_t at, unsigned pass, struct value *value)
+{
+	size_t end = j->len - at < VALUE_MAX ? j->len : at + VALUE_MAX, gap = 1;
+
+	for (; at < end && gap > 0; at += gap) {
+		for (; at < end && is(j->text[at], VALUE); at++)
+			if (grows(value, j->text[at]))
+				return true;
+		gap = gap_len(j, at, pass);
+	}
 	return false;
 }
 
 bool
 scan_join_enough(const struct scan_joint *j, size_t at, bool glued)
 {
-	unsigned pass = glued ? BLANK | GLUE : BLANK;
-	const uint8_t *p = j->text + at;
-	size_t n = value_before(j->out, j->out_len, j->least);
+	struct value value = { 0, j->least, 0 };
 
-	return n + value_after(p, j->len - at, j->least - n, pass) >= j->least &&
-	    (j->least < SCAN_RUN_MIN || has_letters(p, j->len - at, pass, j->out, j->out_len));
+	return enough_before(j, &value) ||
+	    enough_after(j, at, glued ? BLANK | GLUE : BLANK, &value);
 }
 
 /* ---- marks ---- */
@@ -172,6 +189,33 @@ scan_join_mark(const struct scan_joint *j, size_t at)
 	return next.quotes > 0 || in_diff(j->text, start) ? next.len : 0;
 }
 
+static size_t
+indent_of(const uint8_t *p, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && i < INDENT_MAX && (p[i] == ' ' || p[i] == '\t'))
+		i++;
+	return i;
+}
+
+size_t
+scan_join_item(const struct scan_joint *j, size_t at)
+{
+	const uint8_t *next = j->text + at, *line;
+	size_t len = indent_of(next, j->len - at) + 2, start, i;
+
+	if (len + at >= j->len || next[len - 2] != '-' || next[len - 1] != ' ')
+		return 0;
+	start = line_start(j->text, j->at);
+	line = j->text + start;
+	if (j->at - start <= len || memcmp(line, next, len) != 0)
+		return 0;
+	for (i = len; i < j->at - start && !scan_is_space(line[i]); i++)
+		;
+	return i == j->at - start ? len : 0;
+}
+
 /* ---- lines ---- */
 
 /* To the next line's word from `at`, a line end.  At most one line is empty. */
@@ -179,17 +223,17 @@ static size_t
 next_line(const struct scan_joint *j, size_t at, bool *marked)
 {
 	const uint8_t *p = j->text;
-	size_t ends = 0, i;
+	size_t ends = 0, mark;
 
 	while (at < j->len && (p[at] == '\r' || p[at] == '\n'))
 		ends += p[at++] == '\n';
 	if (ends > 2)
 		return j->len;
-	*marked = at < j->len && scan_is_mark(p[at]) && (i = scan_join_mark(j, at)) > 0;
-	at += *marked ? i : 0;
-	for (i = 0; i < INDENT_MAX && at < j->len && (p[at] == ' ' || p[at] == '\t'); i++)
-		at++;
-	return at;
+	if ((mark = scan_join_item(j, at)) == 0 && at < j->len && scan_is_mark(p[at]))
+		mark = scan_join_mark(j, at);
+	*marked = mark > 0;
+	at += mark;
+	return at + indent_of(p + at, j->len - at);
 }
 
 size_t

@@ -1,14 +1,17 @@
-/* Literals that are one value: "abc" + "def". */
+/* Literals that are one value: "abc" + "def", or two of a list: "abc", "def". */
+#include <string.h>
+
 #include "ledger/scan/view/escape.h"
 
 #define GLUE_MAX 64	/* bytes between two literals */
 #define GLUE_BEFORE_MAX 8	/* of them in front of a line end */
 #define OPERATOR_MAX 2
+#define KEY_MAX 256	/* bytes of a literal that may be a member's name */
 
 /* What stands between two literals: blanks, line ends and one operator at most. */
 struct glue {
 	size_t len;
-	uint8_t operator;	/* "+", ".", "&", "|", or any of them twice */
+	uint8_t operator;	/* "+", ".", "&", "|", or any of them twice; or "," */
 	unsigned times;
 	bool open;		/* the operator may go on */
 	bool none;		/* there are two */
@@ -17,7 +20,7 @@ struct glue {
 static bool
 is_operator(uint8_t c)
 {
-	return c == '+' || c == '.' || c == '&' || c == '|';
+	return c == '+' || c == '.' || c == '&' || c == '|' || c == ',';
 }
 
 /* Whether c is of the glue. */
@@ -26,7 +29,7 @@ take(struct glue *glue, uint8_t c)
 {
 	if (is_operator(c)) {
 		glue->none |= glue->times > 0 && (!glue->open || c != glue->operator ||
-		    glue->times == OPERATOR_MAX);
+		    c == ',' || glue->times == OPERATOR_MAX);
 		glue->operator = c;
 		glue->times++;
 		glue->open = true;
@@ -61,12 +64,26 @@ glue_after(const struct scan_joint *j, size_t at, struct glue *glue)
 
 	glue->open = false;
 	while (at < most && take(glue, j->text[at])) {
-		if (j->text[at++] != '\n' || at == most || !scan_is_mark(j->text[at]))
+		if (j->text[at++] != '\n' || at == most)
 			continue;
-		mark = scan_join_mark(j, at);
+		if ((mark = scan_join_item(j, at)) == 0 && scan_is_mark(j->text[at]))
+			mark = scan_join_mark(j, at);
 		at += mark < most - at ? mark : most - at;
 	}
 	return at;
+}
+
+/* Whether the literal at `at` names what stands behind it: "abc": or "abc" =>. */
+static bool
+names(const struct scan_joint *j, size_t at)
+{
+	size_t most = j->len - at < KEY_MAX ? j->len - at : KEY_MAX;
+	const uint8_t *p = j->text + at, *end = p + most;
+
+	p = memchr(p + 1, *p, most - 1);
+	for (p = p == NULL ? end : p + 1; p < end && (*p == ' ' || *p == '\t'); p++)
+		;
+	return p < end && (*p == ':' || *p == '=');
 }
 
 /* The quotes on both sides may be of two kinds, as a shell's are. */
@@ -89,7 +106,7 @@ scan_join_literals(const struct scan_joint *j)
 		return none;
 	at = glue_after(j, at, &glue);
 	if (glue.none || at + 1 >= j->len || !scan_is_quote(j->text[at]) ||
-	    !scan_in_word(j->text[at + 1]))
+	    !scan_in_word(j->text[at + 1]) || (glue.operator == ',' && names(j, at)))
 		return none;
 	if (!scan_join_enough(&(struct scan_joint){ j->text, j->at, j->len, j->out - back,
 	    j->out_len - back, j->least }, at + 1, true))

@@ -149,7 +149,7 @@ promising(const uint8_t *p, size_t len, size_t at)
 	case '\r':
 	case '\n':
 		return at == 0 || scan_in_word(p[at - 1]) || p[at - 1] < 0x20 || p[at - 1] >= 0x80 ||
-		    scan_is_quote(p[at - 1]) || p[at - 1] == ' ' || p[at - 1] == '\\';
+		    scan_glues(p[at - 1]);
 	default:
 		return kind[p[at]] != PLAIN;
 	}
