@@ -98,7 +98,7 @@ read_body(struct facts *f, const json_t *b)
 	f->bytes_in = get_number(b, "bytes_in");
 	f->duration_us = get_number(b, "duration_us");
 	f->redactions = get_number(b, "redactions");
-	if (get_number(b, "count") > 0)
+	if (strcmp(f->type, "drop") == 0 && get_number(b, "count") > 0)
 		f->count = (uint64_t)get_number(b, "count");
 	if (strcmp(f->type, "scan") == 0) {
 		get_text(b, "verdict", f->event, sizeof(f->event));
@@ -139,6 +139,23 @@ ended_of(const struct facts *f)
 	    strcmp(ended, "unreached") == 0 ? FACTS_UNREACHED : FACTS_CARRIED_OUT;
 }
 
+uint64_t
+facts_told(const struct record_line *r)
+{
+	static const char begins[] = "{\"count\":";
+	const size_t len = sizeof(begins) - 1;
+	uint64_t n = 0;
+	size_t i;
+
+	if (r->body.len <= len || r->type.len != 7 || memcmp(r->type.ptr, "refusal", 7) != 0 ||
+	    memcmp(r->body.ptr, begins, len) != 0)
+		return 0;
+	for (i = len; i < r->body.len && r->body.ptr[i] >= '0' && r->body.ptr[i] <= '9' &&
+	    n <= RECORD_SEQ_MAX / 10; i++)
+		n = n * 10 + (uint64_t)(r->body.ptr[i] - '0');
+	return i < r->body.len && (r->body.ptr[i] == ',' || r->body.ptr[i] == '}') ? n : 0;
+}
+
 void
 facts_read(struct facts *f, const struct record_line *record)
 {
@@ -156,6 +173,8 @@ facts_read(struct facts *f, const struct record_line *record)
 	f->time_us = record->time_us;
 	f->body = json_loadb(record->body.ptr, record->body.len, 0, NULL);
 	read_body(f, f->body);
+	if (facts_told(record) > 0)
+		f->count = facts_told(record);
 	f->kind = kind_of(f);
 	f->ended = ended_of(f);
 }

@@ -42,7 +42,8 @@ struct facts {
 	int64_t port, status, uid, pid;	/* -1: none */
 	int64_t bytes_out, bytes_in, duration_us, redactions, version;	/* -1: none */
 	int head_sent;			/* of an outcome; -1: not told */
-	uint64_t count;			/* refusals or records that this one stands for */
+	uint64_t count;			/* refusals that it tells by number, records that a
+					 * drop declares; 1 of all others */
 };
 
 /* Fill in from a record that record_check has passed; facts_free afterwards. */
@@ -57,6 +58,10 @@ const char *facts_url(const struct facts *facts, bool with_port, char *buf,
 /* "GET https://host:port/path", the tool's name, or whatever else tells best
  * what the record is about; "" where nothing does.  Returns buf. */
 const char *facts_about(const struct facts *facts, char *buf, size_t cap);
+
+/* How many a refusal that is told by number stands for (its body begins with "count"),
+ * up to about RECORD_SEQ_MAX; 0: it is no such record. */
+uint64_t facts_told(const struct record_line *record);
 
 /* The bytes of text that fit into max without cutting a character in two. */
 size_t facts_cut(const char *text, size_t len, size_t max);

@@ -227,7 +227,11 @@ put_checkpoint(const struct stats *s, FILE *out)
 
 		fprintf(out, ", %" PRIu64 " signed ones that nobody vouches for",
 		    s->sealed > most ? s->sealed - most : 0);
+		if (most > s->next)
+			fprintf(out, "; one is said to be of %" PRIu64 ", more than are here", most);
 	}
+	if (s->cosigned + s->stamped > 0)
+		fputs("; by their names: `countersign verify --trust` says what is proved", out);
 	if (s->alarms > 0)
 		fprintf(out, "; %u ALARMS: see anchors/alarm.*", s->alarms);
 	putc('\n', out);

@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ledger/evidence/facts.h"
 #include "ledger/verify/pass.h"
-#include "ledger/verify/tally.h"
 
 /* Roots at the sizes that were signed. */
 static void
@@ -152,7 +152,7 @@ struct part {
 static void
 count_told(struct part *part, const struct record_line *record)
 {
-	const uint64_t n = tally_told(record);
+	const uint64_t n = facts_told(record);
 
 	part->told += n;
 	part->told_records += n > 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/evidence/facts.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/member.h"
 
@@ -29,25 +30,10 @@ take_teardown(struct tally *tally, const struct record_line *r)
 	    member_number(counts, "unfinished", &tally->unfinished);
 }
 
-uint64_t
-tally_told(const struct record_line *r)
-{
-	static const char begins[] = "{\"count\":";
-	uint64_t n = 0;
-
-	if (r->body.len < sizeof(begins) || !is(r, "refusal") ||
-	    memcmp(r->body.ptr, begins, sizeof(begins) - 1) != 0)
-		return 0;
-	for (size_t i = sizeof(begins) - 1; i < r->body.len && r->body.ptr[i] >= '0' &&
-	    r->body.ptr[i] <= '9' && n <= RECORD_SEQ_MAX / 10; i++)
-		n = n * 10 + (uint64_t)(r->body.ptr[i] - '0');
-	return n;
-}
-
 static uint64_t
 refusals_of(const struct record_line *r)
 {
-	uint64_t n = tally_told(r);
+	uint64_t n = facts_told(r);
 
 	return n > 0 ? n : 1;
 }

@@ -20,10 +20,6 @@ struct tally {
 	uint64_t allowed, refused, failed, unfinished;	/* as told */
 };
 
-/* How many a refusal that is told by number stands for, up to about
- * RECORD_SEQ_MAX; 0: it is no such record. */
-uint64_t tally_told(const struct record_line *record);
-
 /* Requests that were let through and not withdrawn since. */
 uint64_t tally_admitted(const struct tally_sum *sum);
 
