@@ -83,6 +83,9 @@ static const struct cli_command policy_table[] = {
 	  .summary = "The evaluator beside an OPA server, on recorded inputs" },
 	{ .name = "reload", .operands = "", .run = cmd_reload,
 	  .summary = "Make a running daemon read the pack again" },
+	{ .name = "renew", .operands = "", .run = cmd_policy_renew,
+	  .details = cmd_policy_renew_details,
+	  .summary = "Take this version's default rules, and keep the data" },
 	{ .name = NULL }
 };
 

@@ -217,7 +217,8 @@ int
 client_fail(enum client_result result, const struct client_reply *reply)
 {
 	if (result == CLIENT_NO_DAEMON) {
-		cli_err("no daemon runs for %s", cli_home());
+		cli_err("no daemon runs for %s; `countersign start` starts "
+		    "it", cli_home());
 		return CLI_REFUSED;
 	}
 	cli_err("%s", cli_clean(reply->error));

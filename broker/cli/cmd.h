@@ -28,6 +28,9 @@ int cmd_status(const struct opts *opts);
 int cmd_stop(const struct opts *opts);
 int cmd_reload(const struct opts *opts);
 
+extern const char cmd_policy_renew_details[];
+int cmd_policy_renew(const struct opts *opts);
+
 extern const struct opt cmd_ledger_opts[];
 int cmd_ledger(const struct opts *opts);
 extern const struct cli_command cmd_ledger_table[];

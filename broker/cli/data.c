@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "conf/conf.h"
+#include "home.h"
 #include "private_file.h"
 
 #include <errno.h>
@@ -27,6 +28,8 @@ take_lock(struct data *data, char *err, size_t err_len)
 {
 	char path[PATH_MAX];
 
+	if (home_make_rooms(err, err_len) != 0)
+		return -1;
 	cli_home_path("run/data", path, sizeof(path));
 	if ((data->lock = private_file_lock(path, 1)) != -1)
 		return 0;
@@ -117,6 +120,13 @@ json_t *
 data_root(struct data *data)
 {
 	return data->root;
+}
+
+const uint8_t *
+data_bytes(const struct data *data, size_t *len)
+{
+	*len = data->old_len;
+	return data->old;
 }
 
 static json_t *

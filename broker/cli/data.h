@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct data;		/* the document and the lock that is held on it */
 
@@ -21,6 +22,8 @@ int data_check(struct data *data, char *err, size_t err_len);
 int data_readable(const char *text, size_t len, char *err, size_t err_len);
 
 json_t *data_root(struct data *data);
+/* The file as it was read; valid while data is. */
+const uint8_t *data_bytes(const struct data *data, size_t *len);
 /* data[name], made where it is not there; NULL where it is of another type. */
 json_t *data_object(json_t *parent, const char *name);
 json_t *data_array(json_t *parent, const char *name);

@@ -62,7 +62,8 @@ connect_unlocked(struct vault_error *err)
 	gboolean locked;
 
 	if ((bus = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, &error)) == NULL) {
-		fail(err, "no session bus", error);
+		fail(err, "no session bus, which the desktop's login starts "
+		    "(elsewhere `dbus-run-session`)", error);
 		return NULL;
 	}
 	/* GDBus would end this process together with the bus. */

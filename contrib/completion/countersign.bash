@@ -5,7 +5,7 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" policy renew"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
@@ -26,7 +26,7 @@ _countersign()
 	" egress list") words="--json --help" ;;
 	" run") words="--budget-requests --budget-bytes --budget-cost --budget-time --scope --ttl --within --agent --principal --keep-env --direct-loopback --no-hide --json --quiet --help" ;;
 	" grant") words="--secret --binding --uses --ttl --show --revoke --json --help" ;;
-	" policy") words="check eval test build explain replay diff compare reload --help" ;;
+	" policy") words="check eval test build explain replay diff compare reload renew --help" ;;
 	" policy check") words="--help" ;;
 	" policy eval") words="--help" ;;
 	" policy test") words="--help" ;;
@@ -36,6 +36,7 @@ _countersign()
 	" policy diff") words="--help" ;;
 	" policy compare") words="--help" ;;
 	" policy reload") words="--help" ;;
+	" policy renew") words="--help" ;;
 	" bundle") words="--output --directory --coverage --truth --ledger --help" ;;
 	" verify") words="--key --trust --head --save-head --since --truth --truth-window --no-scan --tags --json --html --sarif --no-progress --threads --color --version --help" ;;
 	" scan") words="--tags --tags-commitment --no-vault --baseline --write-baseline --advisory --json --sarif --quiet --color --version --help" ;;

@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' passphrase' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' policy renew' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' passphrase' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -107,6 +107,8 @@ complete -c countersign -f -n '__countersign_at " policy"' -a compare -d 'The ev
 complete -c countersign -n '__countersign_at " policy compare"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " policy"' -a reload -d 'Make a running daemon read the pack again'
 complete -c countersign -n '__countersign_at " policy reload"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " policy"' -a renew -d 'Take this version\'s default rules, and keep the data'
+complete -c countersign -n '__countersign_at " policy renew"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a bundle -d 'Write a run\'s evidence into one file'
 complete -c countersign -n '__countersign_at " bundle"' -l output -r -d 'where to; default RUN.tar.zst here'
 complete -c countersign -n '__countersign_at " bundle"' -l directory -d 'a directory instead of one file'

@@ -1,0 +1,189 @@
+/*
+ * countersign policy renew: the rules of this version's default pack in a home
+ * that an older version made.  What people edit, data.json, stays.
+ */
+#include "cli/cmd.h"
+#include "cli/client.h"
+#include "cli/data.h"
+#include "policy/policy.h"
+#include "private_file.h"
+#include "trouble.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+const char cmd_policy_renew_details[] =
+"The pack that was in force is moved to HOME/pack-<time>: where its rules were\n"
+"changed, or others took their place, look there.";
+
+struct renew {
+	char old[PATH_MAX], aside[PATH_MAX], next[PATH_MAX];
+	char err[CLI_ERR_MAX];
+};
+
+static int
+name_paths(struct renew *renew)
+{
+	char name[64];
+	time_t now = time(NULL);
+	struct tm utc;
+	size_t len;
+
+	if (gmtime_r(&now, &utc) == NULL || (len = strftime(name,
+	    sizeof(name), "pack-%Y%m%dT%H%M%SZ", &utc)) == 0) {
+		snprintf(renew->err, sizeof(renew->err), "the clock tells no date");
+		return -1;
+	}
+	cli_home_path("pack", renew->old, sizeof(renew->old));
+	cli_home_path("pack.new", renew->next, sizeof(renew->next));
+	cli_home_path(name, renew->aside, sizeof(renew->aside));
+	/* There may be one of the same second. */
+	for (int i = 2; i < 10 && access(renew->aside, F_OK) == 0; i++) {
+		snprintf(name + len, sizeof(name) - len, "-%d", i);
+		cli_home_path(name, renew->aside, sizeof(renew->aside));
+	}
+	return 0;
+}
+
+/* What a failure left, now or the last time: files only. */
+static void
+clean_next(const struct renew *renew)
+{
+	struct dirent *entry;
+	DIR *dir = opendir(renew->next);
+
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL)
+		(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+	(void)rmdir(renew->next);
+}
+
+static int
+make_next(struct renew *renew, const struct data *data)
+{
+	char path[PATH_MAX + 16];
+	const uint8_t *bytes;
+	size_t len;
+
+	clean_next(renew);
+	if (policy_default_pack_write(renew->next, renew->err,
+	    sizeof(renew->err)) != 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/data.json", renew->next);
+	bytes = data_bytes(data, &len);
+	return private_file_replace(path, bytes, len) == 0 ? 0 :
+	    trouble(renew->err, sizeof(renew->err), path, errno);
+}
+
+/* 1: they are the same; 0: they are not, and the new one can be used. */
+static int
+compare(struct renew *renew)
+{
+	char why[CLI_ERR_MAX];
+	struct policy_pack *old = policy_pack_load(renew->old, why, sizeof(why));
+	struct policy_pack *next = policy_pack_load(renew->next, why, sizeof(why));
+	int rc = -1;
+
+	if (next == NULL)
+		snprintf(renew->err, sizeof(renew->err), "the default rules "
+		    "cannot be used with this pack's data.json: %.*s; nothing "
+		    "was changed", CLI_ERR_MAX / 2, cli_clean(why));
+	else	/* one that cannot be used is no reason to keep it */
+		rc = old != NULL && strcmp(policy_pack_digest(old),
+		    policy_pack_digest(next)) == 0;
+	policy_pack_unref(old);
+	policy_pack_unref(next);
+	return rc;
+}
+
+static int
+put_in_place(struct renew *renew)
+{
+	if (rename(renew->old, renew->aside) != 0)
+		return trouble(renew->err, sizeof(renew->err), renew->aside, errno);
+	if (rename(renew->next, renew->old) == 0)
+		return 0;
+	(void)trouble(renew->err, sizeof(renew->err), renew->old, errno);
+	if (rename(renew->aside, renew->old) != 0)
+		cli_err("the pack is in %s", renew->aside);
+	return -1;
+}
+
+static int
+put_back(const struct renew *renew)
+{
+	return rename(renew->old, renew->next) == 0 ?
+	    rename(renew->aside, renew->old) : -1;
+}
+
+/* A daemon that runs decides by it at once; what it refuses is put back. */
+static int
+tell_daemon(const struct renew *renew)
+{
+	struct client_reply reply;
+	enum client_result result;
+	int rc = CLI_OK;
+
+	result = client_operator("POST", "/v1/policy/reload", NULL, &reply);
+	if (result == CLIENT_REFUSED || result == CLIENT_BROKEN) {
+		rc = client_fail(result, &reply);
+		if (reply.status == 422 && put_back(renew) == 0)
+			cli_err("the pack was put back as it was");
+		else
+			cli_err("%s is renewed; the daemon still decides by the "
+			    "old one, in %s", renew->old, renew->aside);
+	}
+	client_reply_release(&reply);
+	return rc;
+}
+
+static int
+renew_pack(struct renew *renew, const struct data *data)
+{
+	int same, rc;
+
+	if (name_paths(renew) != 0 || make_next(renew, data) != 0 ||
+	    (same = compare(renew)) < 0)
+		return CLI_REFUSED;
+	if (same) {
+		puts("The pack's rules are this version's already.");
+		return CLI_OK;
+	}
+	if (put_in_place(renew) != 0)
+		return CLI_REFUSED;
+	if ((rc = tell_daemon(renew)) == CLI_OK)
+		printf("The pack has this version's rules, and its own data.\n"
+		    "The old one is in %s\n", renew->aside);
+	return rc;
+}
+
+int
+cmd_policy_renew(const struct opts *opts)
+{
+	static struct renew renew;
+	struct data *data;
+	int rc;
+
+	if (opts->n_rest > 0)
+		return cli_usage("policy renew takes no operand");
+	if ((rc = cli_need_home()) != 0)
+		return rc;
+	if ((data = data_open(renew.err, sizeof(renew.err))) == NULL) {
+		cli_err("%s", renew.err);
+		return CLI_REFUSED;
+	}
+	rc = renew_pack(&renew, data);
+	if (renew.err[0] != '\0')
+		cli_err("%s", renew.err);
+	clean_next(&renew);
+	data_close(data);
+	return rc;
+}
