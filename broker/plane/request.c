@@ -353,6 +353,7 @@ request_dial(struct conn *conn, bool fresh)
 	    .rules = exchange->verdict.rules, .fresh = fresh,
 	    .careful = !exchange->idempotent ||
 	    exchange->head.framing != HEAD_NO_BODY,
+	    .whose = run_top(exchange->run),
 	    .changed = upstream_changed, .owner = conn };
 
 	exchange->upstream = upstream_get(conn->worker, &want);

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS 2
+#define THREADS 4
 #define WAITING_MAX 256
+#define SHARE 2			/* one owner has this part of either, at most */
 #define CACHE_SIZE 128
 #define CACHE_MS 5000
 
@@ -20,6 +21,12 @@ struct cached {
 	struct resolve_answer answer;
 };
 
+/* What one of the threads is looking up. */
+struct under_way {
+	bool busy;
+	const void *whose;
+};
+
 struct resolver {
 	const struct conf *conf;
 	pthread_t threads[THREADS];
@@ -28,6 +35,7 @@ struct resolver {
 	pthread_cond_t wake;
 	struct resolve_job *first, **last;
 	size_t waiting;
+	struct under_way under_way[THREADS];
 	bool stopping;
 	struct cached cache[CACHE_SIZE];
 };
@@ -84,32 +92,62 @@ look_up(const char *host, uint16_t port, struct resolve_answer *out)
 		    "the name has no address";
 }
 
+static bool
+has_share(const struct resolver *resolver, const void *whose)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < THREADS; i++)
+		n += resolver->under_way[i].busy &&
+		    resolver->under_way[i].whose == whose;
+	return n >= THREADS / SHARE;
+}
+
+/* The first whose owner has a thread to spare; NULL where there is none.  Who ends
+ * a look-up comes here next, so that none is forgotten. */
 static struct resolve_job *
 take(struct resolver *resolver)
 {
-	struct resolve_job *job = resolver->first;
+	struct resolve_job **at = &resolver->first, *job;
 
-	resolver->first = job->next;
-	if (resolver->first == NULL)
-		resolver->last = &resolver->first;
+	while ((job = *at) != NULL && !resolver->stopping &&
+	    has_share(resolver, job->whose))
+		at = &job->next;
+	if (job == NULL)
+		return NULL;
+	*at = job->next;
+	if (*at == NULL)
+		resolver->last = at;
 	resolver->waiting--;
 	job->next = NULL;
 	return job;
+}
+
+static struct under_way *
+note(struct resolver *resolver, const void *whose)
+{
+	struct under_way *at = resolver->under_way;
+
+	while (at->busy)	/* there is one for each thread */
+		at++;
+	*at = (struct under_way){ .busy = true, .whose = whose };
+	return at;
 }
 
 static void *
 serve(void *arg)
 {
 	struct resolver *resolver = arg;
+	struct under_way *mine;
 	struct resolve_job *job;
 
 	pthread_mutex_lock(&resolver->lock);
 	for (;;) {
-		while (resolver->first == NULL && !resolver->stopping)
+		while ((job = take(resolver)) == NULL && !resolver->stopping)
 			pthread_cond_wait(&resolver->wake, &resolver->lock);
-		if (resolver->first == NULL)
+		if (job == NULL)
 			break;
-		job = take(resolver);
+		mine = note(resolver, job->whose);
 		if (resolver->stopping) {
 			job->answer = (struct resolve_answer){
 			    .error = "the broker is stopping" };
@@ -119,6 +157,7 @@ serve(void *arg)
 			pthread_mutex_lock(&resolver->lock);
 			remember(resolver, job);
 		}
+		mine->busy = false;
 		pthread_mutex_unlock(&resolver->lock);
 		job->done(job);
 		pthread_mutex_lock(&resolver->lock);
@@ -224,13 +263,25 @@ resolver_now(struct resolver *resolver, const char *host, uint16_t port,
 	return hit;
 }
 
+/* Of that owner. */
+static size_t
+waiting_of(const struct resolver *resolver, const void *whose)
+{
+	size_t n = 0;
+
+	for (const struct resolve_job *at = resolver->first; at != NULL; at = at->next)
+		n += at->whose == whose;
+	return n;
+}
+
 int
 resolver_start(struct resolver *resolver, struct resolve_job *job)
 {
 	int result = -1;
 
 	pthread_mutex_lock(&resolver->lock);
-	if (resolver->waiting < WAITING_MAX && !resolver->stopping) {
+	if (resolver->waiting < WAITING_MAX && !resolver->stopping &&
+	    waiting_of(resolver, job->whose) < WAITING_MAX / SHARE) {
 		job->next = NULL;
 		*resolver->last = job;
 		resolver->last = &job->next;

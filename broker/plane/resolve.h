@@ -1,6 +1,8 @@
 /*
  * Names to addresses, off the event loops: getaddrinfo in threads of its own
  * (it honours hosts and nsswitch), with a small cache of short life.
+ * An agent can ask for names whose servers never answer, which takes half a minute
+ * each: so half of the threads and of the places are the most that one has.
  */
 #ifndef BROKER_RESOLVE_H
 #define BROKER_RESOLVE_H
@@ -22,6 +24,7 @@ struct resolve_job {
 	struct resolve_job *next;
 	char host[254];		/* canonical */
 	uint16_t port;
+	const void *whose;	/* told apart only, never looked into */
 	struct resolve_answer answer;
 	/* Called on a resolver's thread, which then forgets the job. */
 	void (*done)(struct resolve_job *job);
@@ -38,7 +41,7 @@ void resolver_free(struct resolver *resolver);
 bool resolver_now(struct resolver *resolver, const char *host, uint16_t port,
     struct resolve_answer *out);
 
-/* 0, or -1 where too many wait already. */
+/* 0, or -1 where too many wait already, of that job's owner or in all. */
 int resolver_start(struct resolver *resolver, struct resolve_job *job);
 
 #endif

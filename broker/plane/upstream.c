@@ -191,7 +191,7 @@ on_resolved(struct resolve_job *job)
 }
 
 static void
-resolve(struct upstream *upstream)
+resolve(struct upstream *upstream, const void *whose)
 {
 	struct worker *worker = upstream->worker;
 	const struct origin *origin = upstream->origin;
@@ -207,7 +207,7 @@ resolve(struct upstream *upstream)
 	if (lookup != NULL) {
 		*lookup = (struct lookup){ .worker = worker, .upstream = upstream,
 		    .message.run = resolved, .job.done = on_resolved,
-		    .job.port = origin->port };
+		    .job.port = origin->port, .job.whose = whose };
 		memcpy(lookup->job.host, origin->host, sizeof(origin->host));
 	}
 	if (lookup == NULL ||
@@ -348,7 +348,7 @@ dial_new(struct worker *worker, struct origin *origin,
 	upstream->stream.source.fd = -1;
 	upstream->timer.fire = on_time;
 	upstream->rules = want->rules;
-	resolve(upstream);
+	resolve(upstream, want->whose);
 	return upstream;
 }
 

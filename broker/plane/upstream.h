@@ -54,6 +54,7 @@ struct upstream_want {
 	struct rules *rules;
 	bool fresh;		/* not from the pool */
 	bool careful;		/* look whether a pooled one still lives: no retry would be made */
+	const void *whose;	/* of resolve_job */
 	void (*changed)(void *owner);
 	void *owner;
 };
