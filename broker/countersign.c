@@ -118,7 +118,7 @@ static const struct cli_command table[] = {
 	{ .name = "bundle", .operands = "[RUN]", .opts = cmd_bundle_opts,
 	  .run = cmd_bundle, .details = cmd_bundle_details,
 	  .summary = "Write a run's evidence into one file" },
-	{ .name = "verify", .operands = "[BUNDLE]", .raw = true,
+	{ .name = "verify", .operands = "[BUNDLE|RUN]", .raw = true,
 	  .run_raw = cmd_verify, .opts = cmd_verify_opts,
 	  .summary = "Verify a run's evidence, by default the last one's" },
 	{ .name = "scan", .operands = "PATH...", .raw = true, .run_raw = cmd_scan,

@@ -17,7 +17,7 @@
 static const struct { const char *path, *kind; } operands[] = {
 	{ " secret rotate", "secrets" }, { " secret revoke", "secrets" },
 	{ " bind", "secrets" }, { " unbind", "bindings" },
-	{ " bundle", "runs" },
+	{ " bundle", "runs" }, { " verify", "runs" },
 	{ " policy check", "packs" }, { " policy eval", "packs" },
 	{ " policy test", "packs" }, { " policy build", "packs" },
 	{ " policy diff", "packs" },

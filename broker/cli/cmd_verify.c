@@ -150,10 +150,23 @@ cmd_scan(int argc, char **argv)
 	return scan_main(argc, argv, &defaults);
 }
 
+/* A run's id stands for its evidence, unless something else has that name. */
+static void
+name_run(int argc, char **argv, char *path, size_t cap)
+{
+	for (int i = 1; i < argc; i++) {
+		if (access(argv[i], F_OK) == 0 ||
+		    run_bundle_named(argv[i], path, cap) != 0)
+			continue;
+		argv[i] = path;
+		return;
+	}
+}
+
 int
 cmd_verify(int argc, char **argv)
 {
-	char key[PATH_MAX], last[PATH_MAX], why[2 * PATH_MAX];
+	char key[PATH_MAX], last[PATH_MAX], named[PATH_MAX], why[2 * PATH_MAX];
 	struct verify_defaults defaults = { .program = "countersign verify" };
 
 	if (argc > 1 && strcmp(argv[1], "proof") == 0)
@@ -169,6 +182,7 @@ cmd_verify(int argc, char **argv)
 			defaults.path = last;
 		else
 			defaults.no_path = why;
+		name_run(argc, argv, named, sizeof(named));
 	}
 	return verify_main(argc, argv, &defaults);
 }

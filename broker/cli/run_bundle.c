@@ -195,9 +195,21 @@ newest(char *path, size_t cap)
 }
 
 int
+run_bundle_named(const char *id, char *path, size_t cap)
+{
+	char name[LAST_MAX + 8];
+
+	if (!id_ok(id))
+		return -1;
+	snprintf(name, sizeof(name), "runs/%.64s", id);
+	cli_home_path(name, path, cap);
+	return access(path, F_OK) == 0 ? 0 : take_from_ledger(id);
+}
+
+int
 run_bundle_last(char *path, size_t cap, char *why, size_t why_cap)
 {
-	char id[LAST_MAX], name[LAST_MAX + 8];
+	char id[LAST_MAX];
 	int known = remembered(id, why, why_cap);
 
 	if (known == -1)
@@ -206,13 +218,10 @@ run_bundle_last(char *path, size_t cap, char *why, size_t why_cap)
 		snprintf(why, why_cap, "no run has a bundle here yet");
 		return newest(path, cap) == 0 ? CLI_OK : CLI_USAGE;
 	}
-	snprintf(name, sizeof(name), "runs/%s", id);
-	cli_home_path(name, path, cap);
-	if (access(path, F_OK) == 0 || take_from_ledger(id) == 0)
+	if (run_bundle_named(id, path, cap) == 0)
 		return CLI_OK;
 	snprintf(why, why_cap, "%s, the last run, has no evidence here: it is "
 	    "still open, or its daemon ended before it: `countersign start` lets "
-	    "its evidence be taken; an older run is verified by naming its "
-	    "directory below %s/runs", id, cli_home());
+	    "its evidence be taken; an older run is verified by its id", id);
 	return CLI_UNSURE;
 }

@@ -24,4 +24,8 @@ int run_bundle_remember(const json_t *run);
  * evidence and CLI_USAGE where no run has any, with why. */
 int run_bundle_last(char *path, size_t cap, char *why, size_t why_cap);
 
+/* The same for the run of that id: 0; -1 where it is no id of a run, or none has it,
+ * and nothing is said. */
+int run_bundle_named(const char *id, char *path, size_t cap);
+
 #endif

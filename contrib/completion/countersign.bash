@@ -90,6 +90,7 @@ _countersign()
 	" policy build") kind=packs ;;
 	" policy diff") kind=packs ;;
 	" bundle") kind=runs ;;
+	" verify") kind=runs ;;
 	esac ;;
 	esac
 	[[ -n $kind && $cur != -* ]] && words="$words $(countersign completion names "$kind" 2>/dev/null)"

@@ -294,3 +294,4 @@ complete -c countersign -n '__countersign_at " policy test"' -a '(countersign co
 complete -c countersign -n '__countersign_at " policy build"' -a '(countersign completion names packs 2>/dev/null)'
 complete -c countersign -n '__countersign_at " policy diff"' -a '(countersign completion names packs 2>/dev/null)'
 complete -c countersign -n '__countersign_at " bundle"' -a '(countersign completion names runs 2>/dev/null)'
+complete -c countersign -n '__countersign_at " verify"' -a '(countersign completion names runs 2>/dev/null)'

@@ -434,6 +434,7 @@ local kind=
 	" policy build") kind=packs ;;
 	" policy diff") kind=packs ;;
 	" bundle") kind=runs ;;
+	" verify") kind=runs ;;
 	esac ;;
 	esac
 if [[ -n $kind && ${words[CURRENT]} != -* ]]; then
