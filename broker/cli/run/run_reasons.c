@@ -31,8 +31,11 @@ note_asked(struct run_reason *one, const json_t *body)
 static void
 count(struct run_reasons *reasons, const json_t *body, bool below)
 {
-	const json_t *target = json_object_get(json_object_get(body, "input"),
-	    "target");
+	const json_t *input = json_object_get(body, "input");
+	/* those that are told by number have no input */
+	const json_t *target = json_object_get(input != NULL ? input : body, "target");
+	const json_int_t told = json_integer_value(json_object_get(body, "count"));
+	const size_t n = told > 1 ? (size_t)told : 1;
 	const char *rule = client_str(body, "rule");
 	const char *host = client_str(target, "host");
 	struct run_reason *one;
@@ -42,7 +45,7 @@ count(struct run_reasons *reasons, const json_t *body, bool below)
 		if (reasons->one[i].below == below &&
 		    strncmp(reasons->one[i].rule, rule, sizeof(one->rule) - 1) == 0 &&
 		    strncmp(reasons->one[i].host, host, sizeof(one->host) - 1) == 0) {
-			reasons->one[i].count++;
+			reasons->one[i].count += n;
 			note_asked(&reasons->one[i], body);
 			return;
 		}
@@ -53,7 +56,7 @@ count(struct run_reasons *reasons, const json_t *body, bool below)
 	snprintf(one->host, sizeof(one->host), "%s", host);
 	snprintf(one->reason, sizeof(one->reason), "%s",
 	    client_str(body, "reason"));
-	one->count = 1;
+	one->count = n;
 	one->below = below;
 	note_asked(one, body);
 }
