@@ -43,12 +43,13 @@ evidence_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The next component of *path in name; -1 where it is none that may be. */
+/* The next component of *path in name; -1 and errno where it is none that may be. */
 static int
 component(const char **path, char name[NAME_MAX + 1])
 {
 	size_t n = strcspn(*path, "/");
 
+	errno = n > NAME_MAX ? ENAMETOOLONG : EINVAL;
 	if (n == 0 || n > NAME_MAX)
 		return -1;
 	memcpy(name, *path, n);
@@ -70,10 +71,8 @@ evidence_open(int dirfd, const char *path, uint64_t *size)
 	int at = dirfd, fd = -1, next, saved;
 
 	while (*path != '\0' || fd == -1) {
-		if (component(&path, name) != 0) {
-			errno = EINVAL;
+		if (component(&path, name) != 0)
 			goto out;
-		}
 		if (*path == '\0') {
 			fd = openat(at, name, FILE_FLAGS);
 			break;

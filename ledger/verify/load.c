@@ -312,7 +312,7 @@ check_files(struct load *load, const struct verify_options *options,
 		fd = evidence_open(load->dirfd, load->manifest.file[i].path, &size);
 		if (fd >= 0)
 			close(fd);
-		else if (errno == ENOENT || errno == ENOTDIR)
+		else if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
 			verify_find(result, VERIFY_GAP, "missing_file",
 			    "%.200s: in the manifest, but not there",
 			    vouch_shown(options, load->manifest.file[i].path));
