@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/lacking.h"
 #include "cli/run_bundle.h"
+#include "cli/run/run_exposed.h"
 #include "cli/run/run_reasons.h"
 #include "cli/run/run_refused.h"
 
@@ -77,6 +78,22 @@ print_lacking(const json_t *lacking)
 		    "binding")), client_str(one, "reason"));
 		fprintf(stderr, "see `countersign bindings`\n");
 	}
+}
+
+/* A run within another one has that one's files, and its line. */
+static void
+print_exposed(const struct run_close *close)
+{
+	json_t *list = run_exposed(run_env_get(close->env, "HOME")), *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		fprintf(stderr, "%s%s", i == 0 ? "  credentials of other programs "
+		    "that the command could read: " : ", ",
+		    json_string_value(one));
+	if (json_array_size(list) > 0)
+		fputc('\n', stderr);
+	json_decref(list);
 }
 
 static void
@@ -245,6 +262,8 @@ print_text(const struct run_close *close, const json_t *closed,
 	print_names(close);
 	print_lacking(lacking);
 	if (close->socket == NULL)
+		print_exposed(close);
+	if (close->socket == NULL)
 		fprintf(stderr, "  home hidden from the command: %s%s%s%s\n",
 		    hidden_text(close), why[0] != '\0' ? " (" : "", why,
 		    why[0] != '\0' ? ")" : "");
@@ -286,6 +305,8 @@ print_json(const struct run_close *close, const json_t *closed,
 	json_object_set_new(out, "home_hidden", json_boolean(close->child->hidden));
 	json_object_set_new(out, "environment_removed",
 	    json_integer((json_int_t)close->env->n_removed));
+	json_object_set_new(out, "credential_files",
+	    run_exposed(run_env_get(close->env, "HOME")));
 	json_object_set_new(out, "bundle", bundle != NULL ? json_string(bundle) :
 	    json_null());
 	json_dumpf(out, stderr, JSON_COMPACT | JSON_REAL_PRECISION(6));

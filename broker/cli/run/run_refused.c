@@ -43,6 +43,19 @@ print_services(const struct run_reasons *reasons)
 	}
 }
 
+/* A server of the agent's own, on this machine: it is asked like any other. */
+static bool
+refused_loopback(const struct run_reasons *reasons)
+{
+	for (size_t i = 0; i < reasons->n; i++)
+		if (strcmp(reasons->one[i].rule, "egress/default") == 0 &&
+		    (strcmp(reasons->one[i].host, "localhost") == 0 ||
+		    strcmp(reasons->one[i].host, "::1") == 0 ||
+		    strncmp(reasons->one[i].host, "127.", 4) == 0))
+			return true;
+	return false;
+}
+
 /* What the operator can do, should it have been allowed. */
 static void
 print_remedies(const struct run_reasons *reasons)
@@ -56,6 +69,9 @@ print_remedies(const struct run_reasons *reasons)
 		fputs("    `countersign egress allow HOST` lets a host through, `countersign bind` gives it a secret\n",
 		    stderr);
 	print_services(reasons);
+	if (refused_loopback(reasons))
+		fputs("    `countersign run --direct-loopback` lets servers on this machine be reached, unseen\n",
+		    stderr);
 }
 
 void
