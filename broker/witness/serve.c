@@ -17,6 +17,7 @@
 #include <microhttpd.h>
 
 #define CONNECTIONS 128
+#define OF_ONE_ADDRESS 32	/* of them: who says a byte now and then keeps his */
 #define IDLE_S 10
 
 struct witness_server {
@@ -209,6 +210,7 @@ witness_server_start(struct witness *witness,
 	    MHD_USE_ITC, 0, NULL, NULL, handle, server,
 	    MHD_OPTION_LISTEN_SOCKET, fd,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+	    MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)OF_ONE_ADDRESS,
 	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
 	    MHD_OPTION_STRICT_FOR_CLIENT, 1,
