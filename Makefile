@@ -174,13 +174,18 @@ uninstall:
 	for m in $(MANPAGES); do rm -f $(D)/share/man/man$${m##*.}/$${m##*/}; done
 	rm -rf $(D)/libexec/countersign $(SHARE) $(DOC)
 
+# What the whole is built with where make was called without -j: four jobs are quick,
+# and little memory.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell n=$$(nproc 2> /dev/null || echo 2); [ $$n -le 4 ] || n=4; echo $$n))
+
 .PHONY: clean demo
 clean:
 	rm -rf build build-san build-fuzz
 
 demo:
 	@contrib/bootstrap
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) --no-print-directory -q all 2> /dev/null || echo 'building: some minutes, the first time'
+	@$(MAKE) --no-print-directory -s $(JOBS) all
 	@tests/demo/demo
 
 -include $(shell find $(BUILD)/obj $(BUILD)/tests $(BUILD)/analyze -name '*.d' 2>/dev/null)

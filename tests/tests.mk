@@ -73,7 +73,7 @@ bench: all $(BENCH_BINS) $(TOOL_BINS)
 # Two builds in their own folders, whatever of BUILD, SAN and FUZZ the caller has set.
 check:
 	@contrib/bootstrap --tests
-	@$(MAKE) --no-print-directory -s WERROR=1 BUILD=build SAN= FUZZ= test-bins
-	@$(MAKE) --no-print-directory -s WERROR=1 BUILD=build-san SAN=1 FUZZ= test-bins
+	@$(MAKE) --no-print-directory -s $(JOBS) WERROR=1 BUILD=build SAN= FUZZ= test-bins
+	@$(MAKE) --no-print-directory -s $(JOBS) WERROR=1 BUILD=build-san SAN=1 FUZZ= test-bins
 	@tests/run --build build --timeout 1200 $(BUILD_TESTS) $(patsubst $(BUILD)/%,build/%,$(UNIT_BINS) $(FUZZ_BINS)) $(SCENARIOS) \
 	    $(patsubst $(BUILD)/%,build-san/%,$(UNIT_BINS) $(FUZZ_BINS))
