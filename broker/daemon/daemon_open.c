@@ -106,6 +106,8 @@ ledger_remedy(const char *why)
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
 		if (strstr(why, strerrordesc_np(errors[i])) != NULL)
 			return trouble_remedy(errors[i]);
+	if (strstr(why, "restart-origin") != NULL)
+		return "";	/* it says what to do */
 	return strstr(why, "is being written by") != NULL ?
 	    "; it is free when that has ended" : "; restore it from a copy, or "
 	    "begin another: countersign ledger restart-origin";

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +106,7 @@ command_read(const char *path, size_t *len)
 	char *text;
 
 	if (f == NULL) {
-		command_fail("%s cannot be opened", path);
+		command_fail("%s: %s", path, strerror(errno));
 		return NULL;
 	}
 	text = read_all(f, len);
