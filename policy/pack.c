@@ -383,6 +383,29 @@ policy_pack_digest(const struct policy_pack *pack)
 	return pack->digest;
 }
 
+int
+policy_pack_digest_at(const char *path, char digest[POLICY_DIGEST_LEN + 1],
+    char *err, size_t err_len)
+{
+	struct pack_files files = { 0 };
+	int result = pack_files_read(&files, path, err, err_len);
+
+	if (result == 0)
+		pack_files_digest(&files, digest);
+	if (result == 0 && digest[0] == '\0') {
+		snprintf(err, err_len, "cannot compute the digest");
+		result = -1;
+	}
+	pack_files_free(&files);
+	return result;
+}
+
+bool
+policy_pack_has_data(const struct policy_pack *pack)
+{
+	return pack_files_find(&pack->files, "data.json") != NULL;
+}
+
 bool
 policy_pack_decides(const struct policy_pack *pack)
 {

@@ -47,6 +47,15 @@ void policy_pack_unref(struct policy_pack *pack);
 /* "sha256:…" over the sorted path, length and bytes of the pack's files. */
 const char *policy_pack_digest(const struct policy_pack *pack);
 
+/* The digest that the pack in path would have, without loading it: is it the one
+ * that was loaded?  0, or -1 with a message. */
+int policy_pack_digest_at(const char *path, char digest[POLICY_DIGEST_LEN + 1],
+    char *err, size_t err_len);
+
+/* Has it a data.json at its top?  Without one it may decide, but about nothing that
+ * an operator has said. */
+bool policy_pack_has_data(const struct policy_pack *pack);
+
 /* Has it an entry point for decisions?  Without one everything is denied. */
 bool policy_pack_decides(const struct policy_pack *pack);
 

@@ -190,6 +190,10 @@ api_health(struct api_call *call)
 	if (json != NULL && call->api->options.conf_changed != NULL)
 		json_object_set_new(json, "config", json_string(atomic_load(
 		    call->api->options.conf_changed) ? "changed" : "as read"));
+	if (json != NULL)
+		json_object_set_new(json, "policy", json_string(
+		    gate_pack_differs(call->api->options.gate) ? "changed" :
+		    "as read"));
 	if (json != NULL && counts.space >= 0)
 		json_object_set_new(json, "space", json_integer(counts.space));
 	api_answer(call, well ? 200 : 503, json);

@@ -123,6 +123,12 @@ config_changed(const struct client_reply *health)
 	return strcmp(client_str(health->json, "config"), "changed") == 0;
 }
 
+static bool
+policy_changed(const struct client_reply *health)
+{
+	return strcmp(client_str(health->json, "policy"), "changed") == 0;
+}
+
 static void
 print_status(const json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
@@ -148,6 +154,11 @@ print_status(const json_t *daemon, const struct client_reply *health,
 	if (config_changed(health))
 		printf("config    %schanged since the daemon read it: `countersign "
 		    "stop` and `start` put it in force%s\n",
+		    cli_colour(stdout, CLI_YELLOW),
+		    cli_colour(stdout, CLI_PLAIN));
+	if (policy_changed(health))
+		printf("policy    %schanged since the daemon read it: `countersign "
+		    "policy reload` puts it in force, or says what is wrong%s\n",
 		    cli_colour(stdout, CLI_YELLOW),
 		    cli_colour(stdout, CLI_PLAIN));
 	printf("runs      %zu open\n", open_runs(runs->json));
@@ -185,6 +196,9 @@ print_json(json_t *daemon, enum client_result result,
 		if (json_object_get(health->json, "config") != NULL)
 			json_object_set_new(out, "config_changed",
 			    json_boolean(config_changed(health)));
+		if (json_object_get(health->json, "policy") != NULL)
+			json_object_set_new(out, "policy_changed",
+			    json_boolean(policy_changed(health)));
 		json_object_set_new(out, "runs_open",
 		    json_integer((json_int_t)open_runs(runs->json)));
 	}

@@ -99,6 +99,20 @@ look_at_conf(struct daemon *daemon)
 	atomic_store(&daemon->conf_changed, changed);
 }
 
+/* The same of the pack, which a reload reads.  Only what stands for two looks is
+ * logged: a command writes it and has it read behind that. */
+static void
+look_at_pack(struct daemon *daemon)
+{
+	gate_pack_look(daemon->gate);
+	daemon->pack_looks = gate_pack_differs(daemon->gate) ?
+	    daemon->pack_looks + 1 : 0;
+	if (daemon->pack_looks == 2)
+		log_event(LOG_WARNING, "policy_changed", "the policy pack is not "
+		    "as it was read: `countersign policy reload` puts it in "
+		    "force, or says what is wrong with it");
+}
+
 void
 daemon_wait(struct daemon *daemon)
 {
@@ -116,6 +130,7 @@ daemon_wait(struct daemon *daemon)
 		}
 		look_at_ledger(daemon);
 		look_at_conf(daemon);
+		look_at_pack(daemon);
 		engine_look(&daemon->conf->policy, daemon->opa,
 		    &daemon->engine_token);
 		log_trim(log, LOG_FILE_MAX);

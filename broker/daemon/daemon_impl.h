@@ -45,6 +45,7 @@ struct daemon {
 	struct gate *gate;
 	struct plane *plane;
 	struct api *api;
+	uint64_t pack_looks;		/* in a row that found another pack */
 	bool sick;			/* the ledger's failure was logged */
 	bool silent;			/* and that its recorder does not answer */
 	char json_path[PATH_MAX];	/* "" while daemon.json is not ours */

@@ -257,6 +257,12 @@ int gate_reload(struct gate *gate, struct ledger_port *port,
     char before[POLICY_DIGEST_LEN + 1], char after[POLICY_DIGEST_LEN + 1],
     struct gate_problem *why);
 
+/* Look whether the pack's files are still those that decide; one thread, now and
+ * then.  It reads them only where they look different, and waits for nobody. */
+void gate_pack_look(struct gate *gate);
+/* What the last look found: a reload would bring another pack, or none. */
+bool gate_pack_differs(struct gate *gate);
+
 /* The same with a pack that was found and checked elsewhere, and from then on
  * reloads read this one.  source is a word for the record ("bundle"). */
 int gate_adopt(struct gate *gate, struct ledger_port *port,

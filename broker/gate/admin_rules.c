@@ -130,6 +130,8 @@ gate_reload(struct gate *gate, struct ledger_port *port,
 		    "the pack in force stays; mend the new one and reload");
 	else
 		rv = reload_locked(gate, port, rules, NULL, why);
+	if (rv == 0)
+		atomic_store(&gate->pack_differs, false);
 	gate_text_copy(after, POLICY_DIGEST_LEN + 1, gate->rules->digest);
 	atomic_fetch_add(rv == 0 ? &gate->reloads : &gate->reloads_failed, 1);
 	pthread_mutex_unlock(&gate->admin);
@@ -165,8 +167,10 @@ gate_adopt(struct gate *gate, struct ledger_port *port,
 		    "the pack in force stays; mend the new one");
 	else
 		rv = reload_locked(gate, port, rules, source, why);
-	if (rv == 0)
+	if (rv == 0) {
 		note_path(gate);
+		atomic_store(&gate->pack_differs, false);
+	}
 	atomic_fetch_add(rv == 0 ? &gate->reloads : &gate->reloads_failed, 1);
 	pthread_mutex_unlock(&gate->admin);
 	return rv;

@@ -33,6 +33,8 @@
 #define RUN_DEPTH_MAX 8
 #define RUN_PEERS_KEPT 16
 
+#define PACK_STAMP_LEN 32	/* of the names, sizes and times of a pack's files */
+
 #define TOKEN_RUN "csr1_"
 #define TOKEN_GRANT "csg1_"
 #define TOKEN_LEN 48	/* prefix and 43 digits */
@@ -156,6 +158,11 @@ struct gate {
 	pthread_mutex_t rules_lock;
 	_Atomic(struct rules *) rules;
 	struct secrets secrets;
+
+	/* pack_look.c; under admin, but for the last */
+	char pack_seen[POLICY_DIGEST_LEN + 1];	/* in force when it was looked; "": look again */
+	uint8_t pack_stamp[PACK_STAMP_LEN];
+	atomic_bool pack_differs;
 
 	pthread_mutex_t refusals_lock;
 	struct run *counting;		/* runs with refusals that are to be told */

@@ -5,6 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What would let runs start that can do nothing, or without the limits that
+ * somebody set: NULL, or what is wrong. */
+static const char *
+lacks(const struct policy_pack *pack)
+{
+	if (!policy_pack_decides(pack))
+		return "plan.json: there is no entry point "
+		    "countersign/decision, which would deny everything";
+	if (!policy_pack_has_data(pack))
+		return "the policy pack has no data.json, so no bindings and no "
+		    "limits: put it back (packs/ in the home keeps the packs that "
+		    "were in force), or write {} if none are meant";
+	return NULL;
+}
+
 struct rules *
 rules_of(struct policy_pack *pack, char *err, size_t err_len)
 {
@@ -17,9 +32,8 @@ rules_of(struct policy_pack *pack, char *err, size_t err_len)
 		snprintf(err, err_len, "out of memory");
 		return NULL;
 	}
-	if (!policy_pack_decides(pack)) {
-		snprintf(err, err_len, "plan.json: there is no entry point "
-		    "countersign/decision, which would deny everything");
+	if (lacks(pack) != NULL) {
+		snprintf(err, err_len, "%s", lacks(pack));
 		free(rules);
 		return NULL;
 	}

@@ -115,6 +115,11 @@ command_check(const struct command_args *args)
 		    "denied\n");
 		bad++;
 	}
+	if (!policy_pack_has_data(pack)) {
+		printf("warning: no data.json: no bindings and no limits, and the "
+		    "broker does not take it; {} says that none are meant\n");
+		bad++;
+	}
 	policy_pack_unref(pack);
 	return bad == 0 ? COMMAND_YES : COMMAND_NO;
 }

@@ -71,6 +71,20 @@ policy_pack_digest(const struct policy_pack *pack)
 	return pack->digest;
 }
 
+int
+policy_pack_digest_at(const char *path, char digest[POLICY_DIGEST_LEN + 1],
+    char *err, size_t err_len)
+{
+	snprintf(err, err_len, "there are no files");
+	return -1;
+}
+
+bool
+policy_pack_has_data(const struct policy_pack *pack)
+{
+	return true;
+}
+
 bool
 policy_pack_decides(const struct policy_pack *pack)
 {
