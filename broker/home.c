@@ -148,6 +148,49 @@ check_tree(const char *path, char *err, size_t err_len)
 	return rc;
 }
 
+/* Root may look after another user's home: then what is that user's is well. */
+static int
+check_folder(const char *path, struct stat *st, char *err, size_t err_len)
+{
+	struct stat above;
+
+	if (stat(home, &above) == 0 && above.st_uid == st->st_uid)
+		st->st_uid = geteuid();
+	return check_owned(path, st, err, err_len);
+}
+
+static int
+nowhere(const char *path, char *err, size_t err_len)
+{
+	snprintf(err, err_len, "%s is a link that leads nowhere: put back what it "
+	    "names, or remove it", path);
+	return -1;
+}
+
+int
+home_folder(const char *name, bool make, char *err, size_t err_len)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (home_path(name, path, sizeof(path)) != 0)
+		return trouble(err, err_len, name, ENAMETOOLONG);
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? check_folder(path, &st, err, err_len) :
+		    trouble(err, err_len, path, ENOTDIR);
+	if (errno != ENOENT)
+		return trouble(err, err_len, path, errno);
+	if (lstat(path, &st) == 0)
+		return nowhere(path, err, err_len);
+	if (!make)
+		return 0;
+	if (mkdir(path, 0700) == 0)
+		return 1;
+	/* Somebody else was faster. */
+	return errno == EEXIST ? home_folder(name, false, err, err_len) :
+	    trouble(err, err_len, path, errno);
+}
+
 int
 home_narrow(char *err, size_t err_len)
 {
@@ -168,19 +211,8 @@ home_narrow(char *err, size_t err_len)
 int
 home_make_rooms(char *err, size_t err_len)
 {
-	static const char *const rooms[] = { "run", "runs" };
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
-		if (home_path(rooms[i], path, sizeof(path)) != 0) {
-			snprintf(err, err_len, "the home's path is too long for %s",
-			    rooms[i]);
-			return -1;
-		}
-		if (mkdir(path, 0700) != 0 && errno != EEXIST)
-			return trouble(err, err_len, path, errno);
-	}
-	return 0;
+	return home_folder("run", true, err, err_len) < 0 ||
+	    home_folder("runs", true, err, err_len) < 0 ? -1 : 0;
 }
 
 int

@@ -14,6 +14,7 @@
 #ifndef BROKER_HOME_H
 #define BROKER_HOME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The directory, absolute, found once and kept for the life of the process;
@@ -32,6 +33,13 @@ int home_name_check(const char *dir, char *err, size_t err_len);
  * secrets go.  0, also for a path outside HOME; -1 with a message that says what
  * to do.  Links on the way are followed, those within are not. */
 int home_check_owned(const char *path, char *err, size_t err_len);
+
+/*
+ * HOME/name is a directory (or a link to one) that nobody but us, root and the
+ * home's owner may write; with make one that is not there is made (0700).  1: it was made; 0: it is
+ * well, or not there and not to be made; -1 with a message that says what to do.
+ */
+int home_folder(const char *name, bool make, char *err, size_t err_len);
 
 /*
  * The home is for its owner alone: that others may read or search it is taken away.

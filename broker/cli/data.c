@@ -46,8 +46,10 @@ load(struct data *data, char *err, size_t err_len)
 	data->old = private_file_read(data->path, PRIVATE_SETTINGS, DATA_MAX,
 	    &data->old_len);
 	if (data->old == NULL) {
-		snprintf(err, err_len, "%s: %s", data->path,
-		    private_file_why(errno));
+		snprintf(err, err_len, "%s %s%s", data->path,
+		    private_file_why(errno), errno == ENOENT ? ": put it back "
+		    "(packs/ in the home keeps the packs that were in force), or "
+		    "write {} for none" : "");
 		return -1;
 	}
 	data->root = json_loadb((const char *)data->old, data->old_len,

@@ -17,6 +17,28 @@ is_hex(const char *name)
 	    strspn(name, "0123456789abcdef") == PACKS_HEX_LEN;
 }
 
+void
+packs_again(const char *digest)
+{
+	char packs[PATH_MAX], kept[PATH_MAX], pack[PATH_MAX],
+	    there[POLICY_DIGEST_LEN + 1] = "", err[CLI_ERR_MAX];
+	struct policy_pack *loaded = NULL;
+	int len;
+
+	cli_home_path("packs", packs, sizeof(packs));
+	cli_home_path("pack", pack, sizeof(pack));
+	len = snprintf(kept, sizeof(kept), "%s/%s", packs,
+	    strlen(digest) == POLICY_DIGEST_LEN ? digest + 7 : "");
+	if (len < 0 || (size_t)len >= sizeof(kept) || access(kept, F_OK) == 0 ||
+	    policy_pack_digest_at(pack, there, err, sizeof(err)) != 0 ||
+	    strcmp(there, digest) != 0)
+		return;
+	/* Where it cannot be, the verifier says that it is missing. */
+	if ((loaded = policy_pack_load(pack, err, sizeof(err))) != NULL)
+		(void)policy_pack_keep(loaded, packs, err, sizeof(err));
+	policy_pack_unref(loaded);
+}
+
 size_t
 packs_since(const char *digest, time_t since, size_t max,
     struct packs_kept **out)

@@ -17,6 +17,9 @@ struct packs_kept {
 	char dir[4096];
 };
 
+/* Keep the pack of that digest again, where packs/ has lost it and pack/ is it. */
+void packs_again(const char *digest);
+
 /* The packs that a run may have been decided by: the one named, and those kept
  * since.  How many of at most max; *out is to be freed. */
 size_t packs_since(const char *digest, time_t since, size_t max,

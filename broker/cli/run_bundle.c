@@ -2,8 +2,10 @@
 #include "cli/client.h"
 #include "cli/cli.h"
 #include "cli/packs.h"
+#include "home.h"
 #include "ledger/bundle/bundle.h"
 #include "private_file.h"
+#include "trouble.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,15 +32,30 @@ opened_at(const json_t *run)
 	return timegm(&tm) - 2;
 }
 
+/* Where evidence goes.  0, or -1 with a message. */
+static int
+run_bundle_folder(char *err, size_t err_len)
+{
+	int rc = home_folder("runs", true, err, err_len);
+
+	if (rc == 1)
+		cli_err("note: %s/runs was not there and is made again; "
+		    "`countersign bundle RUN` takes the evidence of an earlier "
+		    "run from the ledger", cli_home());
+	return rc < 0 ? -1 : 0;
+}
+
 void
 run_bundle_keep_tags(const char *run)
 {
-	char from[PATH_MAX], to[PATH_MAX], name[128];
+	char from[PATH_MAX], to[PATH_MAX], name[128], err[CLI_ERR_MAX];
 
 	snprintf(name, sizeof(name), "run/%.64s.tags", run);
 	cli_home_path(name, from, sizeof(from));
-	cli_home_path("runs", to, sizeof(to));
-	(void)mkdir(to, 0700);	/* there may have been no bundle yet */
+	if (run_bundle_folder(err, sizeof(err)) != 0) {
+		cli_err("the scan tags stay in %s: %s", from, err);
+		return;
+	}
 	snprintf(name, sizeof(name), "runs/%.64s.tags", run);
 	cli_home_path(name, to, sizeof(to));
 	if (rename(from, to) != 0 && errno != ENOENT)
@@ -60,6 +77,9 @@ write_it(const json_t *run, bool patience, char *path, size_t cap, char *err,
 
 	snprintf(name, sizeof(name), "runs/%.64s", options.run);
 	cli_home_path(name, path, cap);
+	if (run_bundle_folder(err, err_len) != 0)
+		return -1;
+	packs_again(client_str(run, "policy"));
 	cli_home_path("ledger", ledger, sizeof(ledger));
 	options.pack_count = packs_since(client_str(run, "policy"),
 	    opened_at(run), PACKS_MAX, &kept);
@@ -115,17 +135,22 @@ newer(const struct timespec *a, const struct timespec *b)
 /* --- which run was the last ------------------------------------------ */
 
 int
-run_bundle_remember(const json_t *run)
+run_bundle_remember(const json_t *run, char *err, size_t err_len)
 {
 	char path[PATH_MAX], text[LAST_MAX];
-	int lock, n, rc;
+	int lock, n, rc = -1;
 
+	if (run_bundle_folder(err, err_len) != 0)
+		return -1;
 	cli_home_path("runs/last", path, sizeof(path));
 	n = snprintf(text, sizeof(text), "%.64s\n", client_str(run, "id"));
-	if ((lock = private_file_lock(path, 1)) == -1)
-		return -1;
-	rc = private_file_replace(path, text, (size_t)n);
-	close(lock);
+	lock = private_file_lock(path, 1);
+	if (lock == -1 || private_file_replace(path, text, (size_t)n) != 0)
+		(void)trouble(err, err_len, path, errno);
+	else
+		rc = 0;
+	if (lock != -1)
+		close(lock);
 	return rc;
 }
 

@@ -17,8 +17,8 @@ int run_bundle_write(const json_t *run, bool patience, char *path, size_t cap);
 void run_bundle_keep_tags(const char *run);
 
 /* Keep the id of a run that has just been opened: what `verify` is about,
- * whether or not evidence comes of it.  0, or -1 with errno. */
-int run_bundle_remember(const json_t *run);
+ * whether or not evidence comes of it.  0, or -1 with a message. */
+int run_bundle_remember(const json_t *run, char *err, size_t err_len);
 
 /* The last run's directory in path and CLI_OK; CLI_UNSURE where that run has no
  * evidence and CLI_USAGE where no run has any, with why. */

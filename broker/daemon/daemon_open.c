@@ -3,6 +3,7 @@
 #include "ask.h"
 #include "daemon/confine_broker.h"
 #include "daemon/notify.h"
+#include "gate/process.h"
 #include "home.h"
 #include "log.h"
 #include "trouble.h"
@@ -67,15 +68,15 @@ static int
 pack_digest(struct daemon *daemon, const char *path, char *err, size_t err_len)
 {
 	struct policy_pack *pack;
-
 	char why[GATE_WHY_MAX] = "";
 
-	if (home_check_owned(path, err, err_len) != 0)
+	if (access(path, F_OK) == 0 && home_check_owned(path, err, err_len) != 0)
 		return -1;
 	if ((pack = policy_pack_load(path, why, sizeof(why))) == NULL) {
 		snprintf(err, err_len, "policy pack %s: %s; mend it "
 		    "(`countersign policy check` looks at it), or put back what "
-		    "was there", path, why);
+		    "was there: packs/ beside it keeps those that were in force",
+		    path, why);
 		return -1;
 	}
 	snprintf(daemon->policy, sizeof(daemon->policy), "%s",
@@ -84,16 +85,47 @@ pack_digest(struct daemon *daemon, const char *path, char *err, size_t err_len)
 	return 0;
 }
 
+/* What a home loses, or is given in its place.  What holds nothing that could be
+ * missed is made again; the others are asked for by whoever reads them. */
+static int
+check_folders(char *err, size_t err_len)
+{
+	static const struct { const char *name; bool make; } folders[] = {
+		{ "packs", true }, { "vault", false }, { "ca", false }, { "pack", false }
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders) && rc >= 0; i++)
+		rc = home_folder(folders[i].name, folders[i].make, err, err_len);
+	return rc < 0 ? -1 : 0;
+}
+
 /* The packs that runs were decided by, and a bundle's that comes into force. */
 static int
 check_packs(char *err, size_t err_len)
 {
 	char packs[PATH_MAX];
 
-	if (daemon_path("packs", packs, err, err_len) != 0)
-		return -1;
-	return access(packs, F_OK) != 0 ? 0 :
+	return daemon_path("packs", packs, err, err_len) != 0 ? -1 :
 	    home_check_owned(packs, err, err_len);
+}
+
+/* A daemon whose run/ was removed is reached by nobody: the writer is its child. */
+static const char *
+writer_remedy(const char *why)
+{
+	static char text[160];
+	const char *at = strstr(why, "by process ");
+	struct process line[2];
+	unsigned n = at == NULL ? 0 : process_line(strtoll(at +
+	    strlen("by process "), NULL, 10), line, 2);
+
+	snprintf(text, sizeof(text), "; it is free when that has ended");
+	if (n == 2 && strcmp(line[1].name, "countersignd") == 0)
+		snprintf(text, sizeof(text), "; it belongs to a daemon that cannot "
+		    "be reached (was run/ in the home removed?): kill %lld ends "
+		    "that in order", (long long)line[1].pid);
+	return text;
 }
 
 /* The recorder says it in words alone: the system's errors are told by theirs. */
@@ -108,9 +140,9 @@ ledger_remedy(const char *why)
 			return trouble_remedy(errors[i]);
 	if (strstr(why, "restart-origin") != NULL)
 		return "";	/* it says what to do */
-	return strstr(why, "is being written by") != NULL ?
-	    "; it is free when that has ended" : "; restore it from a copy, or "
-	    "begin another: countersign ledger restart-origin";
+	return strstr(why, "is being written by") != NULL ? writer_remedy(why) :
+	    "; restore it from a copy, or begin another: countersign ledger "
+	    "restart-origin";
 }
 
 static int
@@ -273,7 +305,8 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	    .terminal = options->terminal };
 	char pack[PATH_MAX];
 
-	if (take_lock(daemon, err, err_len) != 0 ||
+	if (check_folders(err, err_len) != 0 ||
+	    take_lock(daemon, err, err_len) != 0 ||
 	    take_signals(daemon, err, err_len) != 0 ||
 	    daemon_path("pack", pack, err, err_len) != 0 ||
 	    check_packs(err, err_len) != 0 ||

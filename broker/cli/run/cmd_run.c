@@ -324,8 +324,13 @@ plan_hiding(struct session *session)
 	    sizeof(session->err));
 	if (session->hide != NULL)
 		return 0;
-	cli_err("the home cannot be hidden from the command: %s; --no-hide runs "
-	    "it without", cli_clean(session->err));
+	if (access(client_str(ca, "cert"), R_OK) != 0)
+		cli_err("local CA: %s: %s; restore it from a copy, or make another: "
+		    "countersign ca renew", client_str(ca, "cert"),
+		    strerror(errno));
+	else
+		cli_err("the home cannot be hidden from the command: %s; --no-hide "
+		    "runs it without", cli_clean(session->err));
 	return -1;
 }
 
@@ -335,8 +340,9 @@ prepare_home(struct session *session)
 {
 	char path[PATH_MAX];
 
-	if (run_bundle_remember(session->run.json) != 0) {
-		cli_err("%s/runs/last: %s", cli_home(), strerror(errno));
+	if (run_bundle_remember(session->run.json, session->err,
+	    sizeof(session->err)) != 0) {
+		cli_err("%s", session->err);
 		return -1;
 	}
 	snprintf(session->home, sizeof(session->home), "%s", cli_home());
