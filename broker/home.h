@@ -9,7 +9,8 @@
  *   packs/<64 hex>/  every pack that decided something, by digest
  *   ledger/          the recorder's: lock, records-*.jsonl, checkpoint, checkpoints, log.vkey, seed
  *   runs/<id>/       one run's evidence bundle
- *   run/             daemon.json (pid, ports, version), operator.sock, agent.sock
+ *   run/             daemon.json (pid, ports, version), operator.sock, agent.sock,
+ *                    reserve (reserve.h)
  */
 #ifndef BROKER_HOME_H
 #define BROKER_HOME_H

@@ -227,7 +227,7 @@ edit(const struct opts *opts, bool allow)
 		cli_err("egress is no object in pack/data.json");
 		rc = CLI_REFUSED;
 	} else if ((rc = change_all(opts, egress, allow, &missing)) == 0 &&
-	    (rc = data_commit(data)) == CLI_OK) {
+	    (rc = data_commit(data, allow ? DATA_GIVES : DATA_TAKES)) == CLI_OK) {
 		print_egress(egress);
 		rc = missing ? CLI_REFUSED : CLI_OK;
 	}

@@ -5,6 +5,7 @@
 #include "conf/conf.h"
 #include "home.h"
 #include "private_file.h"
+#include "reserve.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -182,7 +183,9 @@ tell_daemon(struct data *data)
 			cli_err("the policy was put back as it was");
 		else
 			cli_err("%s is written; the daemon still decides by the "
-			    "old one", data->path);
+			    "old one: once the cause is gone, `countersign policy "
+			    "reload` puts it in force, as does a restart",
+			    data->path);
 	}
 	client_reply_release(&reply);
 	return rc;
@@ -204,8 +207,25 @@ warn_of_bundle(void)
 	conf_free(&conf);
 }
 
+static int
+replace(const struct data *data, const char *text, enum data_change change)
+{
+	char run[PATH_MAX];
+	int error;
+
+	if (private_file_replace(data->path, text, strlen(text)) == 0)
+		return 0;
+	error = errno;
+	cli_home_path("run", run, sizeof(run));
+	if ((error == ENOSPC || error == EDQUOT) && change == DATA_TAKES &&
+	    reserve_release(run))
+		return private_file_replace(data->path, text, strlen(text));
+	errno = error;
+	return -1;
+}
+
 int
-data_commit(struct data *data)
+data_commit(struct data *data, enum data_change change)
 {
 	char *text = json_dumps(data->root, JSON_INDENT(2));
 	int rc = CLI_USAGE;
@@ -214,8 +234,9 @@ data_commit(struct data *data)
 		cli_err("out of memory");
 	} else if (check(text, strlen(text)) != 0) {
 		rc = CLI_REFUSED;
-	} else if (private_file_replace(data->path, text, strlen(text)) != 0) {
-		cli_err("%s: %s", data->path, strerror(errno));
+	} else if (replace(data, text, change) != 0) {
+		cli_err("%s %s; nothing was changed", data->path,
+		    private_file_why(errno));
 	} else {
 		rc = tell_daemon(data);
 		warn_of_bundle();

@@ -30,8 +30,10 @@ json_t *data_array(json_t *parent, const char *name);
 
 /*
  * Check, replace the file, tell a running daemon.  What the daemon refuses is
- * put back as it was.  An exit status; what went wrong is said.
+ * put back as it was.  An exit status; what went wrong is said.  What only takes
+ * rights away may have the room that is kept back for that (reserve.h).
  */
-int data_commit(struct data *data);
+enum data_change { DATA_GIVES, DATA_TAKES };
+int data_commit(struct data *data, enum data_change change);
 
 #endif

@@ -3,6 +3,7 @@
 #include "daemon/notify.h"
 #include "home.h"
 #include "log.h"
+#include "reserve.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -118,10 +119,11 @@ daemon_wait(struct daemon *daemon)
 {
 	struct pollfd fds[2] = { { .fd = daemon->signals, .events = POLLIN },
 	    { .fd = daemon->wake, .events = POLLIN } };
-	char log[PATH_MAX];
+	char log[PATH_MAX], run[PATH_MAX];
 
-	if (home_path("run/daemon.log", log, sizeof(log)) != 0)
-		log[0] = '\0';	/* which no file is called */
+	if (home_path("run/daemon.log", log, sizeof(log)) != 0 ||
+	    home_path("run", run, sizeof(run)) != 0)
+		log[0] = run[0] = '\0';	/* which no file is called */
 	for (;;) {
 		if (poll(fds, 2, HEALTH_MS) < 0 && errno != EINTR) {
 			log_event(LOG_ERROR, "stopping", "poll: %s",
@@ -134,6 +136,7 @@ daemon_wait(struct daemon *daemon)
 		engine_look(&daemon->conf->policy, daemon->opa,
 		    &daemon->engine_token);
 		log_trim(log, LOG_FILE_MAX);
+		reserve_keep(run);
 		if ((fds[0].revents & POLLIN) != 0 && !take_signal(daemon))
 			return;
 		if ((fds[1].revents & POLLIN) != 0) {

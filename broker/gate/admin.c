@@ -4,6 +4,7 @@
 #include "gate/impl.h"
 #include "gate/run.h"
 #include "ledger/record/json_out.h"
+#include "reserve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,6 +343,10 @@ gate_secret_revoke(struct gate *gate, struct ledger_port *port,
 		    .version = version });
 	pthread_mutex_lock(&gate->admin);
 	status = vault_revoke(gate->vault, name, version, &error);
+	if (status == VAULT_IO && gate->tags_dir != NULL &&
+	    strcmp(vault_backend(gate->vault), "file") == 0 &&
+	    reserve_release(gate->tags_dir))
+		status = vault_revoke(gate->vault, name, version, &error);
 	if (status == VAULT_OK) {
 		rv = secrets_changed(gate, why);
 		if (secret_record(gate, port, "revoked", name, version, true,

@@ -195,7 +195,7 @@ put_binding(struct bind *bind, struct data *data)
 	if (binding == NULL)
 		return cli_usage("%s", bind->err);
 	json_object_set_new(bindings, bind->id, binding);
-	if ((rc = data_commit(data)) == CLI_OK)
+	if ((rc = data_commit(data, DATA_GIVES)) == CLI_OK)
 		cmd_bindings_print(bind->id, binding, NULL);
 	return rc;
 }
@@ -244,7 +244,7 @@ cmd_unbind(const struct opts *opts)
 	if (bindings == NULL || json_object_del(bindings, opts->rest[0]) != 0) {
 		cli_err("there is no binding %s", cli_clean(opts->rest[0]));
 		rc = CLI_REFUSED;
-	} else if ((rc = data_commit(data)) == CLI_OK) {
+	} else if ((rc = data_commit(data, DATA_TAKES)) == CLI_OK) {
 		printf("%s: no longer bound\n", cli_clean(opts->rest[0]));
 	}
 	data_close(data);
