@@ -70,6 +70,8 @@ final_answer(struct conn *conn, const struct head *head)
 
 	exchange->status = head->status;
 	exchange->keeps = head->keep_alive && head->framing != HEAD_UNTIL_CLOSE;
+	exchange->unshown = true;
+	exchange->ahead = conn->out.len;
 	if (!exchange->request.done)
 		conn->close = true;	/* what the client still sends has no place to go */
 	switch (reply_begin(exchange, head)) {
@@ -181,15 +183,19 @@ body_ended(struct conn *conn, enum pump_result result)
 
 	switch (result) {
 	case PUMP_BAD:
-		return relay_broken_off(conn, "upstream_malformed");
+		return relay_fail(conn, "upstream_malformed", 502,
+		    "upstream/malformed", "the answer's body is not well-formed: "
+		    "its chunks, or its content coding");
 	case PUMP_CUT:
 		return relay_broken_off(conn, exchange->upstream->timed_out ?
 		    "upstream_timeout" : "upstream_truncated");
 	case PUMP_MEMORY:
-		return relay_broken_off(conn, "out_of_memory");
+		return relay_no_memory(conn);
 	case PUMP_HIT:	/* in a gzip file or in pieces, where it cannot be replaced */
 		exchange->redactions++;
-		return relay_broken_off(conn, "secret_in_stream");
+		return relay_fail(conn, "secret_in_stream", 502,
+		    "upstream/secret-in-stream", "the answer has the secret where "
+		    "it cannot be replaced");
 	default:
 		break;
 	}
@@ -216,6 +222,15 @@ pull_body(struct conn *conn)
 	return flow == FLOW_WAIT && moved ? FLOW_MOVED : flow;
 }
 
+static void
+note_shown(struct exchange *exchange, size_t flushed)
+{
+	if (flushed > exchange->ahead)
+		exchange->unshown = false;
+	else
+		exchange->ahead -= flushed;
+}
+
 enum flow
 answer_pull(struct conn *conn)
 {
@@ -234,5 +249,6 @@ answer_pull(struct conn *conn)
 		relay_client_left(conn);
 		return FLOW_OVER;
 	}
+	note_shown(exchange, before - conn->out.len);
 	return conn->out.len < before ? FLOW_MOVED : flow;
 }

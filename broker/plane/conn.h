@@ -100,6 +100,8 @@ struct exchange {
 	size_t head_left;	/* and so much of it lies there still */
 	bool head_sent;		/* all of it left, to this upstream or one before */
 	bool answered;		/* the final response's head was understood */
+	bool unshown;		/* and nothing of the response has left conn->out yet */
+	size_t ahead;		/* bytes there of 1xx responses before it */
 	bool holding;		/* the head in conn->out waits for the body's length */
 	bool keeps;		/* the upstream said that it goes on after this response */
 	bool reusable;		/* and every byte of it was taken: back to the pool */

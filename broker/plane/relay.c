@@ -44,6 +44,20 @@ relay_broken_off(struct conn *conn, const char *error)
 	return FLOW_OVER;
 }
 
+/* An answer of which the client has seen nothing may still become another. */
+static bool
+take_back(struct conn *conn)
+{
+	struct exchange *exchange = conn->exchange;
+
+	if (!exchange->answered || !exchange->unshown)
+		return !exchange->answered;
+	conn->out.len = exchange->ahead;
+	buf_free(&exchange->hold);
+	exchange->answered = exchange->unshown = exchange->holding = false;
+	return true;
+}
+
 enum flow
 relay_fail(struct conn *conn, const char *error, unsigned status, const char *rule,
     const char *reason)
@@ -51,7 +65,7 @@ relay_fail(struct conn *conn, const char *error, unsigned status, const char *ru
 	struct exchange *exchange = conn->exchange;
 
 	worker_count(conn->worker, COUNT_UPSTREAM_ERRORS, 1);
-	if (exchange->answered)
+	if (!take_back(conn))
 		return relay_broken_off(conn, error);
 	if (exchange->error == NULL)
 		exchange->error = error;
@@ -64,7 +78,7 @@ enum flow
 relay_refuse(struct conn *conn, unsigned status, const char *rule,
     const char *reason, const char *remedy)
 {
-	if (conn->exchange->answered)
+	if (!take_back(conn))
 		return relay_broken_off(conn, rule);
 	respond_refuse(conn, status, rule, reason, remedy);
 	return FLOW_OVER;

@@ -15,6 +15,7 @@ written by code that shares nothing with the broker: it is the ground truth of t
     /public/...              200 without a credential
     /big?n=N                 N bytes; /chunked?n=N the same, chunked; POST /upload counts and hashes
     /sse?n=N&ms=M            server-sent events; /slow?ms=M; /truncate; /reset; /early (answers before the body)
+    /broken/chunk|gzip|small[/later]  a malformed body, with later behind a good piece, once /open was asked
     /elsewhere (with Alt-Svc)  /unlike-http (two lengths)
     /status/NNN  /redirect?to=URL  /100 (sends 103 first)  /until-close
     /git/REPO.git/...        git smart HTTP, Basic with the secret as password
@@ -264,6 +265,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/truncate-chunked":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n" + b"t" * 50)
             self.wfile.flush()
+            self.close_connection = True
+            return None
+        if path.startswith("/broken/"):     # in one piece with the head, or (/later) behind a good one that the client has seen
+            kind, _, later = path[8:].partition("/")
+            good = gzip.compress(os.urandom(5000))
+            head, first, bad = {"chunk": (b"Transfer-Encoding: chunked", b"2\r\nok\r\n", b"zz\r\nno\r\n0\r\n\r\n"),
+                                "gzip": (b"Content-Encoding: gzip\r\nContent-Length: 6000", good[:4000], b"\xff" * 2000),
+                                "small": (b"Content-Encoding: gzip\r\nContent-Length: 8", b"", b"no gzip.")}[kind]
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + (first if later or kind != "gzip" else b"") + (b"" if later else bad))
+            self.wfile.flush()
+            if later:
+                self.server.door.wait(20)
+                self.wfile.write(bad)
             self.close_connection = True
             return None
         if path == "/until-close":
