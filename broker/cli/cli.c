@@ -153,6 +153,14 @@ no_such(const struct cli_command *table, const char *name)
 	return cli_usage("no command `%s`", cli_clean(name));
 }
 
+/* Of one that has commands of its own, an operand is one of those. */
+static bool
+takes_none(const struct cli_command *command)
+{
+	return command->operands == NULL || command->operands[0] == '\0' ||
+	    command->sub != NULL;
+}
+
 static int
 run_command(const struct cli_command *command, int argc, char **argv)
 {
@@ -170,6 +178,8 @@ run_command(const struct cli_command *command, int argc, char **argv)
 		cli_help(stdout, NULL, command, where);
 		return CLI_OK;
 	}
+	if (opts.n_rest > 0 && takes_none(command))
+		return cli_usage("%s takes no operands", where + 1);
 	return command->run(&opts);
 }
 

@@ -26,7 +26,7 @@ enum cli_exit {
 struct cli_command {
 	const char *name;	/* NULL ends a table */
 	const char *summary;	/* one line, without a full stop */
-	const char *operands;	/* "NAME", "-- COMMAND [ARG...]", or "" */
+	const char *operands;	/* "NAME", "-- COMMAND [ARG...]", or "": any is refused */
 	const char *details;	/* what --help adds, or NULL */
 	const struct opt *opts;	/* NULL where it has none */
 	const struct cli_command *sub;	/* its own commands, or NULL; with run too, where none is named */

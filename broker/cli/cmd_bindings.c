@@ -69,11 +69,10 @@ cmd_bindings_print(const char *id, const json_t *binding,
 		printf("\n  placeholder in: ");
 		print_list(json_object_get(binding, "env"));
 	}
-	if (lacking != NULL) {
-		printf("\n  no placeholder in new runs: %s; ", lacking);
-		printf("`countersign secret put` or `rotate` with %s stores one",
-		    cli_clean(secret));
-	}
+	if (lacking != NULL)
+		printf("\n  no placeholder in new runs: %s; `countersign secret "
+		    "%s %s` stores one", lacking, strstr(lacking, "revoked") !=
+		    NULL ? "rotate" : "put", cli_clean(secret));
 	putchar('\n');
 }
 
@@ -86,8 +85,6 @@ cmd_bindings(const struct opts *opts)
 	const char *id;
 	int rc;
 
-	if (opts->n_rest != 0)
-		return cli_usage("bindings takes no operands");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	if ((data = data_open(err, sizeof(err))) == NULL) {

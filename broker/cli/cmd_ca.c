@@ -124,8 +124,6 @@ renew_ca(const struct opts *opts)
 	bool locked = false;
 	int rc, fd = -1;
 
-	if (opts->n_rest > 0)
-		return cli_usage("ca renew takes no operand");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	rc = CLI_REFUSED;

@@ -2,6 +2,7 @@
  * binding, and private addresses that may be dialled. */
 #include "cli/cmd.h"
 #include "cli/data.h"
+#include "cli/host_arg.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -28,13 +29,6 @@ number_ok(const char *text, unsigned long max)
 		return false;
 	n = strtoul(text, &end, 10);
 	return *end == '\0' && n <= max;
-}
-
-/* As the broker spells them: a rule for port 0 or 0443 would match nothing. */
-static bool
-port_ok(const char *text)
-{
-	return text[0] != '0' && number_ok(text, 65535);
 }
 
 /* Clears what lies behind the first bits; was there any? */
@@ -81,56 +75,32 @@ cidr_wrong(const char *text)
 	return said;
 }
 
-/* [ADDRESS][:PORT], as the broker spells addresses. */
-static bool
-address_rule(const char *text, char *buf, size_t cap)
+/* "*." in front is for one label more, "**." for any number. */
+static size_t
+pattern_len(const char *text)
 {
-	const char *close = strchr(text, ']');
-	char inside[INET6_ADDRSTRLEN];
-	unsigned char address[16];
-	int n;
-
-	if (close == NULL || (size_t)(close - text) > sizeof(inside) ||
-	    (close[1] != '\0' && (close[1] != ':' || !port_ok(close + 2))))
-		return false;
-	memcpy(inside, text + 1, (size_t)(close - text - 1));
-	inside[close - text - 1] = '\0';
-	if (inet_pton(AF_INET6, inside, address) != 1)
-		return false;
-	inet_ntop(AF_INET6, address, inside, sizeof(inside));
-	n = snprintf(buf, cap, "[%s]%s", inside, close[1] != '\0' ? close + 1 : ":443");
-	return n > 0 && (size_t)n < cap;
+	return strncmp(text, "*.", 2) == 0 ? 2 : strncmp(text, "**.", 3) == 0 ? 3 : 0;
 }
 
-/* NAME[:PORT], "*." in front for one label more, "**." for any number; lower-cased into buf.  A host
- * without a port is port 443. */
-static bool
+/* NAME[:PORT], perhaps with a pattern in front, as the broker spells it in buf.  A
+ * host without a port is port 443.  NULL, or what is wrong with it. */
+static const char *
 host_rule(const char *text, char *buf, size_t cap)
 {
-	const char *colon = strrchr(text, ':'), *c = text;
-	size_t len;
-	int n;
+	const size_t pattern = pattern_len(text);
+	struct target target;
+	const char *wrong;
 
-	if (text[0] == '[')
-		return address_rule(text, buf, cap);
-	if (colon != NULL && !port_ok(colon + 1))
-		return false;
-	n = snprintf(buf, cap, "%s%s", text, colon == NULL ? ":443" : "");
-	if (n < 0 || (size_t)n >= cap)
-		return false;
-	if (strncmp(c, "*.", 2) == 0)
-		c += 2;
-	else if (strncmp(c, "**.", 3) == 0)
-		c += 3;
-	len = strcspn(c, ":");
-	if (len == 0 || c[len - 1] == '.' || (colon != NULL && c + len != colon))
-		return false;
-	for (; *c != '\0' && *c != ':'; c++)
-		if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-' && *c != '_')
-			return false;
-	for (; *buf != '\0'; buf++)
-		*buf = (char)tolower((unsigned char)*buf);
-	return true;
+	if (strchr(text + pattern, '*') != NULL)
+		return "a * stands for labels in front: *.NAME is one more, **.NAME "
+		    "any number";
+	if ((wrong = host_arg(text + pattern, 443, &target)) != NULL)
+		return wrong;
+	if (pattern > 0 && target.is_address)
+		return "an address has no labels in front: write it alone";
+	snprintf(buf, cap, strchr(target.host, ':') != NULL ? "%.*s[%s]:%u" :
+	    "%.*s%s:%u", (int)pattern, text, target.host, target.port);
+	return NULL;
 }
 
 static bool
@@ -171,14 +141,18 @@ change_all(const struct opts *opts, json_t *egress, bool allow, bool *missing)
 	json_t *hosts = data_array(egress, "allow");
 	json_t *ranges = data_array(egress, "private");
 	const char *cidr, *wrong;
-	char rule[300];
-	size_t cursor = 0;
+	char rule[TARGET_HOST_MAX + 16];
+	size_t cursor = 0, at;
 	int i;
 
 	for (i = 0; i < opts->n_rest; i++) {
-		if (!host_rule(opts->rest[i], rule, sizeof(rule)))
-			return cli_usage("%s is no HOST[:PORT]",
-			    cli_clean(opts->rest[i]));
+		/* What somebody wrote by hand can be taken away as it stands. */
+		if (!allow && has(hosts, opts->rest[i], &at))
+			snprintf(rule, sizeof(rule), "%s", opts->rest[i]);
+		else if ((wrong = host_rule(opts->rest[i], rule,
+		    sizeof(rule))) != NULL)
+			return cli_usage("%s is no HOST[:PORT]: %s",
+			    cli_clean(opts->rest[i]), wrong);
 		if (hosts == NULL || change(hosts, rule, allow, missing) != 0)
 			return cli_usage("egress.allow is no list");
 	}

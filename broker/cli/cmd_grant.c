@@ -39,6 +39,14 @@ inside_run(struct client_call *call)
 	return -1;
 }
 
+/* Options of a grant that is asked for. */
+static bool
+asks(const struct opts *opts)
+{
+	return opt_value(opts, "secret") != NULL || opt_value(opts, "ttl") != NULL ||
+	    opt_value(opts, "binding") != NULL || opt_value(opts, "uses") != NULL;
+}
+
 static int
 make_body(const struct opts *opts, char **body)
 {
@@ -99,7 +107,7 @@ cmd_grant(const struct opts *opts)
 
 	if (show != NULL && gone != NULL)
 		return cli_usage("--show and --revoke exclude each other");
-	if (id != NULL && (!id_ok(id) || opts->n_rest != 0))
+	if (id != NULL && (!id_ok(id) || opts->n_rest != 0 || asks(opts)))
 		return cli_usage("--show and --revoke want a grant's ID and nothing "
 		    "else");
 	if (id != NULL)

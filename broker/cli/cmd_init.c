@@ -339,8 +339,6 @@ cmd_init(const struct opts *opts)
 	bool locked;
 	int rc = CLI_REFUSED;
 
-	if (opts->n_rest != 0)
-		return cli_usage("init takes no operands");
 	init.opts = opts;
 	snprintf(init.home, sizeof(init.home), "%s", cli_home());
 	if (harden_process(init.err, sizeof(init.err)) != 0 ||

@@ -156,8 +156,6 @@ cmd_ledger(const struct opts *opts)
 	uint64_t begin;
 	int rc;
 
-	if (opts->n_rest > 0)
-		return cli_usage("ledger tail takes no operand");
 	if (opt_number(opts, "lines", 1, TAIL_MAX, &lines, err, sizeof(err)) != 0)
 		return cli_usage("%s", err);
 	if ((rc = printer_init(&p, opts)) != 0 || (rc = ledger_args_open(opts, &reader)) != 0)
@@ -207,8 +205,6 @@ cmd_query(const struct opts *opts)
 	uint64_t found = 0;
 	int rc;
 
-	if (opts->n_rest > 0)
-		return cli_usage("ledger query takes no operand");
 	if (opt_number(opts, "from", 0, (1LL << 53) - 1, &from, err, sizeof(err)) != 0 ||
 	    opt_number(opts, "limit", 1, (1LL << 53) - 1, &limit, err, sizeof(err)) != 0)
 		return cli_usage("%s", err);
@@ -236,10 +232,6 @@ cmd_stats(const struct opts *opts)
 	char dir[PATH_MAX], err[CLI_ERR_MAX] = "out of memory";
 	int rc;
 
-	if (opts->n_rest > 0) {
-		free(stats);
-		return cli_usage("ledger stats takes no operand");
-	}
 	if ((rc = ledger_args_dir(opts, dir, sizeof(dir))) != 0) {
 		free(stats);
 		return rc;

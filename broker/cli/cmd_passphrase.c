@@ -99,9 +99,6 @@ cmd_passphrase(const struct opts *opts)
 	bool locked = false;
 	int rc;
 
-	if (opts->n_rest > 0)
-		return cli_usage("passphrase takes no operand: it is asked for, or "
-		    "read from a file");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	snprintf(err, sizeof(err), "libsodium does not start");

@@ -254,10 +254,6 @@ cmd_restart(const struct opts *opts)
 	bool locked = false;
 	int rc, fd = -1;
 
-	if (opts->n_rest > 0) {
-		free(restart);
-		return cli_usage("restart-origin takes no operand");
-	}
 	if ((rc = cli_need_home()) != 0 || restart == NULL) {
 		free(restart);
 		return rc != 0 ? rc : CLI_USAGE;

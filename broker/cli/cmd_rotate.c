@@ -14,8 +14,6 @@ cmd_rotate(const struct opts *opts)
 	enum client_result result;
 	int rc;
 
-	if (opts->n_rest > 0)
-		return cli_usage("rotate-key takes no operand");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	result = client_operator("POST", "/v1/ledger/rotate-key", NULL, &reply);

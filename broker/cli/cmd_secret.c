@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/lacking.h"
 #include "cli/start.h"
 #include "daemon/harden.h"
 #include "vault/vault.h"
@@ -68,6 +69,23 @@ read_value(const struct opts *opts, char *err, size_t err_len)
 	return ask_terminal(prompt, true, err, err_len);
 }
 
+/* A name goes on counting when it was revoked: what the ledger says of version 1 must
+ * not come to mean another secret. */
+static int
+there_already(const char *name)
+{
+	json_t *secrets = lacking_secrets();
+
+	if (lacking_reason(secrets, name) != NULL)
+		cli_err("%s was revoked, and its name stays: `countersign secret "
+		    "rotate %s` stores the next version", name, name);
+	else
+		cli_err("%s is there already; `countersign secret rotate %s` "
+		    "stores a new version", name, name);
+	json_decref(secrets);
+	return CLI_REFUSED;
+}
+
 static int
 send_value(const char *name, const struct secret *secret, bool rotate)
 {
@@ -87,11 +105,9 @@ send_value(const char *name, const struct secret *secret, bool rotate)
 	if (result == CLIENT_OK)
 		printf("%s: version %" JSON_INTEGER_FORMAT " stored\n", name,
 		    json_integer_value(json_object_get(reply.json, "version")));
-	else if (result == CLIENT_REFUSED && reply.status == 409 && !rotate) {
-		cli_err("%s is there already; `countersign secret rotate %s` "
-		    "stores a new version", name, name);
-		rc = CLI_REFUSED;
-	} else
+	else if (result == CLIENT_REFUSED && reply.status == 409 && !rotate)
+		rc = there_already(name);
+	else
 		rc = client_fail(result, &reply);
 	client_reply_release(&reply);
 	return rc;
@@ -277,8 +293,6 @@ secret_list(const struct opts *opts)
 	struct client_reply reply;
 	int rc;
 
-	if (opts->n_rest != 0)
-		return cli_usage("secret list takes no operands");
 	if ((rc = ask_daemon("GET", "/v1/secrets", NULL, &reply)) != 0)
 		return rc;
 	if (opt_flag(opts, "json"))

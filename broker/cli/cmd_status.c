@@ -28,8 +28,6 @@ cmd_start(const struct opts *opts)
 	bool started;
 	int rc;
 
-	if (opts->n_rest != 0)
-		return cli_usage("start takes no operands");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	if (start_daemon(&started, err, sizeof(err)) != 0) {
@@ -215,8 +213,6 @@ cmd_status(const struct opts *opts)
 	json_t *daemon = NULL;
 	int rc;
 
-	if (opts->n_rest != 0)
-		return cli_usage("status takes no operands");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	memset(&runs, 0, sizeof(runs));
@@ -267,8 +263,6 @@ cmd_stop(const struct opts *opts)
 	enum client_result result;
 	int rc = CLI_OK;
 
-	if (opts->n_rest != 0)
-		return cli_usage("stop takes no operands");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	result = client_operator("POST", "/v1/shutdown", NULL, &reply);
@@ -304,8 +298,6 @@ cmd_reload(const struct opts *opts)
 	enum client_result result;
 	int rc = CLI_OK;
 
-	if (opts->n_rest != 0)
-		return cli_usage("reload takes no operands");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	result = client_operator("POST", "/v1/policy/reload", NULL, &reply);

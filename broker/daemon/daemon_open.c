@@ -91,7 +91,7 @@ static int
 check_folders(char *err, size_t err_len)
 {
 	static const struct { const char *name; bool make; } folders[] = {
-		{ "packs", true }, { "vault", false }, { "ca", false }, { "pack", false }
+		{ "packs", true }, { "vault", false }, { "ca", false }
 	};
 	int rc = 0;
 

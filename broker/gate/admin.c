@@ -355,6 +355,9 @@ gate_secret_revoke(struct gate *gate, struct ledger_port *port,
 	} else if (status == VAULT_REVOKED || status == VAULT_MISSING ||
 	    !vault_name_ok(name)) {
 		vault_problem(&error, why);
+		if (status == VAULT_MISSING)
+			gate_text_copy(why->remedy, sizeof(why->remedy),
+			    "see `countersign secret list` for what there is");
 	} else {
 		secrets_changed(gate, why);
 		not_erased(gate, port, name, version, &error, why);

@@ -1,6 +1,7 @@
 /* The members of a binding: where the secret may go, where in a request, and what
  * may be asked for. */
 #include "cli/bind/bind.h"
+#include "cli/host_arg.h"
 #include "http/target.h"
 
 #include <ctype.h>
@@ -151,12 +152,11 @@ bind_hosts(struct bind *bind)
 
 	while ((host = next(bind, "host", bind->service != NULL ?
 	    bind->service->hosts : NULL, &cursor)) != NULL) {
-		fault = target_from_authority(slice_of(host),
+		fault = strchr(host, '*') != NULL ? "a secret is bound to exact "
+		    "names: give --host once for each" : host_arg(host,
 		    (uint16_t)bind->port, &target);
 		if (fault == NULL && target.port != bind->port)
 			fault = "the port goes into --port";
-		if (strstr(host, "://") != NULL)
-			fault = "a host is wanted, not a URL";
 		if (fault != NULL) {
 			json_decref(list);
 			return BIND_BAD(bind, "--host %s: %s", cli_clean(host), fault);

@@ -109,6 +109,8 @@ read_bind(struct bind *bind)
 	if (!vault_name_ok(bind->secret) || !id_ok(bind->id))
 		return cli_usage("names have 1 to %d of a-z 0-9 . _ - and begin "
 		    "with a letter or digit", BINDING_ID_MAX - 1);
+	if (opt_flag(opts, "no-env") && opt_value(opts, "env") != NULL)
+		return cli_usage("--env and --no-env exclude each other");
 	bind->https = !opt_flag(opts, "http");
 	bind->port = bind->https ? 443 : 80;
 	if (opt_number(opts, "port", 1, 65535, &bind->port, bind->err,
