@@ -189,7 +189,32 @@ take_head(struct conn *conn)
 	else
 		request_malformed(conn, exchange, &error);
 	conn->parsed = 0;
+	conn->line_passed = false;
 	return true;
+}
+
+/* RFC 9112 section 2.2: one empty line before a request is passed over, since some
+ * clients end a body with one too many.  One, whole: what comes behind it is a
+ * head or is refused.  False while there is nothing to be parsed. */
+static bool
+pass_empty_line(struct conn *conn)
+{
+	const char *in;
+
+	if (conn->line_passed || conn->in.len == 0)
+		return conn->in.len > 0;
+	in = conn->in.p + conn->in.off;
+	if (in[0] != '\r')
+		return true;
+	if (conn->in.len == 1)
+		return false;
+	if (in[1] != '\n')
+		return true;
+	conn->line_passed = true;
+	buf_take(&conn->in, 2);
+	if (conn->in.len == 0)
+		timer_stop(&conn->timer);	/* no request has begun */
+	return conn->in.len > 0;
 }
 
 static enum step
@@ -209,7 +234,7 @@ run_head(struct conn *conn)
 	struct worker *worker = conn->worker;
 	ssize_t n;
 
-	if (conn->in.len > 0 && conn->parsed < conn->in.len &&
+	if (pass_empty_line(conn) && conn->parsed < conn->in.len &&
 	    (conn->parsed == 0 || head_worth_parsing(conn->in.p + conn->in.off,
 	    conn->parsed, conn->in.len)) && take_head(conn))
 		return STEP_ON;

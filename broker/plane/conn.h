@@ -52,6 +52,7 @@ struct conn {
 	bool peer_known;	/* peer is filled */
 	struct peer peer;
 	unsigned lingered;	/* bytes */
+	bool line_passed;	/* an empty line before the next request */
 	size_t parsed;		/* bytes of in when the head was last looked at */
 	struct timer timer;
 	struct buf in, out;
