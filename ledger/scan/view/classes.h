@@ -84,7 +84,8 @@ scan_ahead(uint64_t now, uint64_t next, unsigned k)
 }
 
 /* Where n bits in a row begin; 16 < n <= 64.  Those that end in the next word
- * begin among the highest bits of this one, all of which are set. */
+ * begin among the highest bits of this one, all of which are set: fewer than
+ * sixteen, where there are not sixteen in a row, and the rest is in the next. */
 static inline uint64_t
 scan_row(uint64_t now, uint64_t next, const unsigned n)
 {
@@ -94,6 +95,9 @@ scan_row(uint64_t now, uint64_t next, const unsigned n)
 	m &= m >> 2;
 	m &= m >> 4;
 	m &= m >> 8;
+	if (m == 0 && (now >> 63 == 0 ||
+	    (~next & ((UINT64_C(1) << (n - 15)) - 1)) != 0))
+		return 0;
 	if (n <= 32) {
 		m &= m >> (n - 16);
 	} else {

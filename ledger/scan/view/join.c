@@ -223,13 +223,16 @@ static size_t
 next_line(const struct scan_joint *j, size_t at, bool *marked)
 {
 	const uint8_t *p = j->text;
-	size_t ends = 0, mark;
+	size_t ends = 0, indent, mark;
 
 	while (at < j->len && (p[at] == '\r' || p[at] == '\n'))
 		ends += p[at++] == '\n';
 	if (ends > 2)
 		return j->len;
-	if ((mark = scan_join_item(j, at)) == 0 && at < j->len && scan_is_mark(p[at]))
+	indent = indent_of(p + at, j->len - at);
+	if (at + indent == j->len || !scan_is_mark(p[at + indent]))
+		return at + indent;	/* most lines have none */
+	if ((mark = scan_join_item(j, at)) == 0 && indent == 0)
 		mark = scan_join_mark(j, at);
 	*marked = mark > 0;
 	at += mark;
@@ -247,8 +250,8 @@ scan_join_word(const struct scan_joint *j)
 	at = next_line(j, j->at, &marked);
 	if (at == j->len || !scan_in_word(j->text[at]))
 		return 0;
-	if (word_after(j->text + at, j->len - at, PART_MIN) < PART_MIN &&
-	    word_before(j->out, j->out_len, PART_MIN) < PART_MIN)
+	if (word_before(j->out, j->out_len, PART_MIN) < PART_MIN &&
+	    word_after(j->text + at, j->len - at, PART_MIN) < PART_MIN)
 		return 0;
 	return scan_join_enough(j, at, marked) ? at - j->at : 0;
 }
@@ -256,7 +259,7 @@ scan_join_word(const struct scan_joint *j)
 size_t
 scan_join_continued(const struct scan_joint *j)
 {
-	bool marked;
+	bool marked = false;
 	size_t at;
 
 	if (j->out_len == 0 || !scan_in_word(j->out[-1]))

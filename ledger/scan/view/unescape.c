@@ -198,6 +198,24 @@ plain_run(const struct scan_part *part, size_t at)
 	return end - at;
 }
 
+/* The same, moved on by k bytes, behind those of the block before. */
+static uint64_t
+behind_by(uint64_t before, uint64_t now, unsigned k)
+{
+	return now << k | before >> (64 - k);
+}
+
+/* Behind a literal's quote, or that and one byte of glue or more. */
+static uint64_t
+behind_literal(const struct scan_planes *before, const struct scan_planes *now)
+{
+	const uint64_t *was = before->plane, *is = now->plane;
+
+	return behind_by(quote_bits(before), quote_bits(now), 1) |
+	    (behind_by(was[SCAN_JOIN], is[SCAN_JOIN], 1) &
+	    behind_by(was[SCAN_JOIN], is[SCAN_JOIN], 2));
+}
+
 /*
  * Where a step may begin while no segment is open: what stands before it is then
  * as it was in the text.  Two digits follow a code; a line end stands behind a
@@ -206,17 +224,17 @@ plain_run(const struct scan_part *part, size_t at)
 static uint64_t
 step_bits(const struct scan_planes *block, bool first)
 {
+	static const struct scan_planes none;
+	const struct scan_planes *before = first ? &none : block - 1;
 	const uint64_t *now = block->plane, *next = block[1].plane;
-	uint64_t word = now[SCAN_WORD] << 1, join = now[SCAN_JOIN] << 1, coded;
+	uint64_t word = behind_by(before->plane[SCAN_WORD], now[SCAN_WORD], 1), coded, ends = 0;
 
-	if (!first) {
-		word |= block[-1].plane[SCAN_WORD] >> 63;
-		join |= block[-1].plane[SCAN_JOIN] >> 63;
-	}
+	if (now[SCAN_EOL] != 0)
+		ends = now[SCAN_EOL] & (word | behind_literal(before, block));
 	coded = scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 1) &
 	    scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 2);
 	coded |= scan_ahead(now[SCAN_EOL], next[SCAN_EOL], 1);
-	return now[SCAN_LEAD] | (now[SCAN_EOL] & (word | join)) | (now[SCAN_CODE] & coded) |
+	return now[SCAN_LEAD] | ends | (now[SCAN_CODE] & coded) |
 	    (literal_bits(block) & word);
 }
 
