@@ -23,6 +23,7 @@ static const struct { const char *code, *text; } words[] = {
 	{ "cut", "A file ends before its record does." },
 	{ "chain", "A record does not continue its stream." },
 	{ "limit", "More was let through than the run or the grant was for." },
+	{ "policy", "A record names a policy pack that no record before it brings into force." },
 	{ "dropped", "The recorder declared records as dropped." },
 	{ "fork", "Two histories were signed." },
 	{ "rollback", "A head that was signed before is gone." },

@@ -36,7 +36,8 @@ chain_note(struct chain *chain, enum chain_kind kind, const struct chain_here *h
 	struct chain_event *e;
 	bool readable = here->line->rule == NULL;
 
-	if (stream != NULL && kind != CHAIN_CUT && kind != CHAIN_DROP)
+	if (stream != NULL && kind != CHAIN_CUT && kind != CHAIN_DROP &&
+	    kind != CHAIN_PACK_BEFORE)
 		stream->faults++;
 	chain->event_count++;
 	if (chain->events == CHAIN_EVENTS_MAX)
@@ -195,6 +196,7 @@ chain_recall(struct chain *chain, const struct record_line *heads)
 	if (table.bad)
 		status = -1;
 	heads_close(&table);
+	in_force_add(&chain->packs, heads->policy.ptr, 0);
 	return status;
 }
 
@@ -248,6 +250,10 @@ take(struct chain *chain, const struct chain_here *here)
 	/* five letters at most: most records are told apart by their length */
 	if (!s->open || r->type.len == 4 || r->type.len == 5)
 		chain_take_state(chain, here, s);
+	if (memcmp(s->pack, r->policy.ptr, RECORD_POLICY_LEN) != 0)
+		chain_look_pack(chain, here, s);
+	if (r->type.len == 6 && chain_is(r, "policy"))
+		chain_take_pack(chain, here);
 	if (r->type.len == 5 && chain_is(r, "heads") && !chain_heads_fit(chain, r))
 		chain_note(chain, CHAIN_HEADS, here, s, s->next_seq);
 	if (r->type.len == 3 && chain_is(r, "key") &&

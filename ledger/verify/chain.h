@@ -1,13 +1,15 @@
 /*
  * What a ledger's lines say about themselves, stream by stream: that seq has
  * no gap, that prev is the leaf of the record before, that a stream is opened
- * before it is used and closed with the seq it has, that its time goes back only where that is said.  It takes the lines in
- * order and notes what does not fit; it judges nothing.
+ * before it is used and closed with the seq it has, that its time goes back only
+ * where that is said, that the policy packs it names were said to come into force.
+ * It takes the lines in order and notes what does not fit; it judges nothing.
  */
 #ifndef LEDGER_CHAIN_H
 #define LEDGER_CHAIN_H
 
 #include "ledger/tree/note.h"
+#include "ledger/verify/in_force.h"
 #include "ledger/verify/walk.h"
 
 #define CHAIN_STREAMS_MAX 4096
@@ -28,6 +30,8 @@ enum chain_kind {
 	CHAIN_NO_HOLE,		/* a drop that stands behind none, or behind no such one */
 	CHAIN_HEADS,		/* a table of heads that does not fit */
 	CHAIN_CLOCK,		/* earlier than the record before, and not said to be */
+	CHAIN_PACK,		/* the first of a policy pack that nothing brought in */
+	CHAIN_PACK_BEFORE,	/* the same, where what brought it in may not be known */
 	CHAIN_CROWDED		/* more streams than are kept */
 };
 
@@ -40,6 +44,8 @@ struct chain_stream {
 	uint64_t records, dropped;
 	int64_t time_us;	/* of the last record; 0: none is known */
 	uint64_t session;	/* seq of the last open */
+	uint64_t session_index;
+	char pack[RECORD_POLICY_LEN];	/* of the last record, in this session; or zeros */
 	bool session_known;
 	bool begun;		/* seen from its seq 0, or known from a table of heads */
 	bool recalled;		/* known so, and no record of it seen yet */
@@ -65,10 +71,13 @@ struct chain_event {
 struct chain {
 	bool part;		/* lines from the middle: streams may have begun before */
 	const char *origin;	/* that an open names; NULL: not known.  Not owned */
+	const char *only;	/* the run of a part; NULL: none.  Not owned */
 	uint64_t end;		/* lines from this index on are not looked at */
 	struct chain_stream *stream;
 	unsigned count, recent;
 	bool crowded;		/* some streams were not followed */
+	struct in_force packs;
+	bool pack_before;	/* one may have been brought in before what was recalled */
 	struct checkpoint before;	/* of the ledger that record 0 says this one follows */
 	int64_t latest_us;	/* the latest time that a record has */
 	uint64_t latest;	/* its index */
@@ -84,15 +93,16 @@ struct chain {
 
 /*
  * What can be told of a batch by itself.  Where every record but the first of
- * each of its streams continues the one before, and none is of a type that says
- * something about streams, the first and the last ones are all that the chain
- * needs of them.
+ * each of its streams continues the one before under the same policy, and none is of
+ * a type that says something about streams or policies, the first and the last ones
+ * are all that the chain needs of them.
  */
 struct chain_part {
 	bool plain;
 	unsigned count;		/* of streams, in the order of their first records */
 	struct chain_stretch {
 		unsigned first, last, records;
+		uint32_t alike;		/* of records with the policy of the first */
 	} stretch[CHAIN_PART_STREAMS];
 };
 

@@ -39,6 +39,13 @@ bool chain_spans(const struct record_line *record);
 void chain_take_state(struct chain *chain, const struct chain_here *here,
     struct chain_stream *stream);
 
+/* A `policy` record brings another pack into force. */
+void chain_take_pack(struct chain *chain, const struct chain_here *here);
+
+/* Was the pack that the record names brought into force in the stream's session? */
+void chain_look_pack(struct chain *chain, const struct chain_here *here,
+    struct chain_stream *stream);
+
 /* Does the table of heads say how the streams stand, now?  Of all of them,
  * unless the chain is one of a part. */
 bool chain_heads_fit(struct chain *chain, const struct record_line *heads);

@@ -12,9 +12,21 @@ is_special(const struct record_line *record)
 		return chain_is(record, "open") || chain_is(record, "drop");
 	case 5:
 		return chain_is(record, "close") || chain_is(record, "heads");
+	case 6:
+		return chain_is(record, "policy");
 	default:
 		return false;
 	}
+}
+
+static bool
+same_policy(struct chain_stretch *stretch, const struct record_line *first,
+    const struct record_line *record)
+{
+	if (record->alike != 0 && record->alike == stretch->alike)
+		return true;
+	stretch->alike = record->alike;
+	return memcmp(first->policy.ptr, record->policy.ptr, RECORD_POLICY_LEN) == 0;
 }
 
 static bool
@@ -66,6 +78,8 @@ chain_look(const struct walk_batch *batch, struct chain_part *part)
 		    (stretch = stretch_of(part, batch, i, stretch)) == NULL)
 			return;
 		if (stretch->first != i && !continues(&batch->lines[stretch->last], line))
+			return;
+		if (!same_policy(stretch, &batch->lines[stretch->first].record, &line->record))
 			return;
 		stretch->last = i;
 		stretch->records = stretch->first == i ? 1 : stretch->records + 1;

@@ -1,5 +1,5 @@
-/* What records of few types say of their stream: its sessions, its holes, how all
- * streams stand. */
+/* What records of few types say of their stream: its sessions, its holes, its policy
+ * packs, how all streams stand. */
 #include <string.h>
 
 #include <jansson.h>
@@ -113,7 +113,10 @@ take_open(struct chain *chain, const struct chain_here *here, struct chain_strea
 	if (!fits_open(chain, here))
 		chain_note(chain, CHAIN_OPEN, here, s, s->next_seq);
 	s->session = here->line->record.seq;
+	s->session_index = here->index;
 	s->session_known = true;
+	memset(s->pack, 0, sizeof(s->pack));
+	in_force_add(&chain->packs, here->line->record.policy.ptr, here->index);
 	if (s->open && (s->records > 0 || s->recalled)) {
 		chain_note(chain, CHAIN_CUT, here, s, 0);
 		s->cuts++;
@@ -142,6 +145,49 @@ chain_take_state(struct chain *chain, const struct chain_here *here, struct chai
 		chain_note(chain, CHAIN_CLOSE, here, s, r->seq);
 	json_decref(object);
 	s->open = false;
+}
+
+void
+chain_take_pack(struct chain *chain, const struct chain_here *here)
+{
+	json_t *object = body(&here->line->record);
+	const char *after = json_string_value(json_object_get(object, "after"));
+
+	if (after != NULL && record_policy_valid(after, strlen(after)))
+		in_force_add(&chain->packs, after, here->index);
+	json_decref(object);
+}
+
+static bool
+of_only(const struct chain *chain, const struct record_line *record)
+{
+	return chain->only != NULL && record->run.ptr != NULL &&
+	    record->run.len == strlen(chain->only) &&
+	    memcmp(record->run.ptr, chain->only, record->run.len) == 0;
+}
+
+/* Each pack is told once.  Of a stream that began before a part, its first record's
+ * is taken as it is, and what other runs than the part's still have of packs before
+ * that one is theirs. */
+void
+chain_look_pack(struct chain *chain, const struct chain_here *here, struct chain_stream *s)
+{
+	const struct record_line *r = &here->line->record;
+	const uint64_t since = s->session_known ? s->session_index : 0;
+	const bool began_before = !s->session_known && chain->part && s->records > 0;
+
+	if (!in_force_has(&chain->packs, r->policy.ptr, since)) {
+		if (began_before && !of_only(chain, r))
+			return;
+		if (!s->session_known && s->recalled)
+			chain->pack_before = true;
+		else if (began_before || in_force_forgot(&chain->packs, since))
+			chain_note(chain, CHAIN_PACK_BEFORE, here, s, 0);
+		else if (s->session_known)
+			chain_note(chain, CHAIN_PACK, here, s, 0);
+		in_force_add(&chain->packs, r->policy.ptr, here->index);
+	}
+	memcpy(s->pack, r->policy.ptr, RECORD_POLICY_LEN);
 }
 
 bool

@@ -87,6 +87,16 @@ flaw(const struct chain *chain, const struct load *load,
 		f = verify_find(result, VERIFY_GAP, "clock", "earlier than the record "
 		    "before it in its stream, and no clock record says so");
 		break;
+	case CHAIN_PACK:
+		f = verify_find(result, VERIFY_GAP, "policy", "it names a policy pack that no "
+		    "open and no policy record before it brings into force");
+		break;
+	case CHAIN_PACK_BEFORE:
+		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "policy", "it names a policy "
+		    "pack that no policy record here brings into force: %s", load->kind ==
+		    VERIFY_BUNDLE ? "whether one before the run's opening does, the ledger tells" :
+		    "more of them are named in the session than are kept");
+		break;
 	case CHAIN_CROWDED:
 		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "too_many_streams",
 		    "more than %u streams: this one was not followed", CHAIN_STREAMS_MAX);
@@ -107,7 +117,7 @@ locate_flaws(const struct chain *chain, const struct load *load,
 		e = &chain->event[i];
 		if (load->kind == VERIFY_LEDGER && e->index >= load_sealed(load) &&
 		    e->kind != CHAIN_CUT && e->kind != CHAIN_DROP &&
-		    e->kind != CHAIN_CROWDED)
+		    e->kind != CHAIN_CROWDED && e->kind != CHAIN_PACK_BEFORE)
 			foreign(chain, load, e, result);
 		else
 			flaw(chain, load, e, result);

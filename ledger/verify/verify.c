@@ -42,6 +42,8 @@ run(struct pass *pass, char *err, size_t err_len)
 	}
 	if (pass->options->since && !since_begin(load, &pass->chain))
 		return ALL_OVER_AGAIN;
+	if (load->kind == VERIFY_BUNDLE)
+		pass->chain.only = pass->result->run;
 	pass->chain.origin = load->origin[0] != '\0' ? load->origin : NULL;
 	result = pass_run(pass, err, err_len);
 	if (result == -2)
@@ -50,7 +52,7 @@ run(struct pass *pass, char *err, size_t err_len)
 		verify_find(pass->result, VERIFY_GAP, "missing_file", "%.250s", err);
 	else if (result != 0)
 		return -1;
-	if (pass->options->since && !since_confirmed(load))
+	if (pass->options->since && (!since_confirmed(load) || pass->chain.pack_before))
 		return ALL_OVER_AGAIN;
 	return judge(pass, err, err_len);
 }

@@ -93,7 +93,7 @@ maker_add(struct maker *maker, const char *stream, const char *type,
 	static char line[RECORD_LINE_MAX + 1];
 	unsigned s = stream_of(maker, stream);
 	struct record_parts parts = { maker->stream[s].last, slice(stream), slice(type),
-	    slice(run), slice(MAKER_POLICY), slice(body), maker->stream[s].seq++,
+	    slice(run), slice(maker->policy != NULL ? maker->policy : MAKER_POLICY), slice(body), maker->stream[s].seq++,
 	    maker->time_us += MAKER_STEP_US, NULL };
 	size_t len = record_compose(line, sizeof(line), &parts);
 

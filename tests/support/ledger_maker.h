@@ -35,6 +35,7 @@ struct maker {
 	char *checkpoints, checkpoint[CHECKPOINT_NOTE_MAX + 1];
 	size_t checkpoints_len;
 	int64_t time_us;
+	const char *policy;	/* of the records to come; NULL: MAKER_POLICY */
 };
 
 void maker_init(struct maker *maker);

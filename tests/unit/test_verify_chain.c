@@ -233,6 +233,9 @@ spoil(struct maker *m)
 static void
 test_flaws(void **state)
 {
+	static const char *const packs[] = { NULL,
+	    "sha256:0000000000000000000000000000000000000000000000000000000000000000",
+	    "sha256:1111111111111111111111111111111111111111111111111111111111111111" };
 	unsigned round, i, plain, some_plain = 0;
 	uint64_t events, all = 0;
 	struct maker m;
@@ -243,8 +246,12 @@ test_flaws(void **state)
 			maker_add(&m, name_of(0), "close", NULL, "{}");
 		if (round % 4 == 0)
 			maker_add(&m, name_of(0), (const char *const[]){ "key", "heads", "drop" }[round / 4 % 3], NULL, "{}");
-		for (i = 0; i < 1000; i++)
+		for (i = 0; i < 1000; i++) {
+			if (round % 5 == 0 && i % 100 == 0)
+				m.policy = packs[rand() % 3];
 			maker_add(&m, name_of(0), "use", NULL, "{}");
+		}
+		m.policy = NULL;
 		for (i = 0; i < round % 4; i++)
 			spoil(&m);
 		compare(&m, &events, &plain);

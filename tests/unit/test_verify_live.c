@@ -175,6 +175,7 @@ while_it_grows(void **state)
 	make_pack(dir);
 	options.packs = &pack;
 	options.pack_count = 1;
+	s.options.policy = policy;
 	s.options.ports = 2;
 	s.options.checkpoint_ms = 5;
 	assert_non_null(ledger = scratch_open(&s));
