@@ -15,7 +15,6 @@
 
 #define STOP_GRACE_MS 5000
 #define HEALTH_MS 1000		/* how often the recorder is looked at */
-#define CLOSE_RUNS_MAX 1024	/* runs that are closed one by one at a stop */
 
 static void
 reload(struct daemon *daemon)
@@ -148,43 +147,18 @@ daemon_wait(struct daemon *daemon)
 
 /* --- the end --------------------------------------------------------- */
 
-struct open_runs {
-	struct run *runs[CLOSE_RUNS_MAX];
-	size_t n;
-};
-
-static void
-collect_open(void *arg, struct run *run)
-{
-	struct open_runs *open = arg;
-
-	if (run_open_p(run) && open->n < CLOSE_RUNS_MAX)
-		open->runs[open->n++] = run_ref(run);
-}
-
-/* Every open run gets its teardown; a child closed with its parent is a 409. */
+/* Every run gets its end, those too that the ledger refused one before. */
 static void
 close_runs(struct daemon *daemon)
 {
-	struct open_runs *open = calloc(1, sizeof(*open));
 	const struct gate_closer closer = { "broker", "daemon stopped",
 	    { -1, -1, 0 } };
-	struct gate_run_summary summary;
 	struct gate_problem why = { .status = 0 };
-	size_t i;
+	const unsigned n = gate_runs_close(daemon->gate, daemon->port, &closer, &why);
 
-	if (open == NULL)
-		return;
-	gate_run_each(daemon->gate, collect_open, open);
-	for (i = 0; i < open->n; i++) {
-		if (run_open_p(open->runs[i]) && gate_run_close(daemon->gate,
-		    daemon->port, open->runs[i], &closer, &summary, &why) != 0 &&
-		    why.status != 409)
-			log_event(LOG_WARNING, "run_not_closed", "%s: %s",
-			    run_id(open->runs[i]), why.detail);
-		run_unref(open->runs[i]);
-	}
-	free(open);
+	if (n > 0)
+		log_event(LOG_WARNING, "runs_not_closed", "%u without their last "
+		    "records: %s", n, why.detail);
 }
 
 int

@@ -152,6 +152,7 @@ gate_free(struct gate *gate)
 	if (gate == NULL)
 		return;
 	refusals_forget(gate);
+	run_ends_forget(gate);
 	while (gate->first_run != NULL) {
 		atomic_store(&gate->first_run->open, false);
 		run_drop_locked(gate, gate->first_run);

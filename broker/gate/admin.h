@@ -120,10 +120,20 @@ struct gate_closer {
 /* Close: no request is admitted any more, its children are closed too, its
  * grants and placeholders end, its streams are cut; then the records `run`
  * (closed) and a sealed `teardown`.  0, or -1 with a problem (409 where it is
- * closed already). */
+ * closed already).  Records that the ledger refused are owed to the run, and are
+ * tried again when the next run opens or closes. */
 int gate_run_close(struct gate *gate, struct ledger_port *port,
     struct run *run, const struct gate_closer *closer,
     struct gate_run_summary *out, struct gate_problem *why);
+
+/* Write what is owed to runs that ended.  How many still lack something, with the
+ * problem of one; 0: none. */
+unsigned gate_ends_pay(struct gate *gate, struct ledger_port *port,
+    struct gate_problem *why);
+
+/* Close all runs that are open, and write what is owed; as gate_ends_pay. */
+unsigned gate_runs_close(struct gate *gate, struct ledger_port *port,
+    const struct gate_closer *closer, struct gate_problem *why);
 
 /* How that peer closes the run: as its opener, or as one of the run. */
 const char *gate_closer_of(const struct run *run, const struct peer *peer);

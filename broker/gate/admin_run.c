@@ -137,20 +137,31 @@ room_below_locked(const struct gate *gate, const struct run *run)
 	return n < RUN_BELOW_MAX;
 }
 
+static void
+too_many(struct gate_problem *why)
+{
+	gate_problem_set(why, 503, "run/too-many",
+	    "too many open runs, or the parent closed meanwhile",
+	    "close runs that are over");
+}
+
 /* Looked at before anything is written; enter() decides. */
 static bool
-room_below(struct gate *gate, const struct run *run, struct gate_problem *why)
+has_room(struct gate *gate, const struct run *run, struct gate_problem *why)
 {
-	bool room;
+	bool room, below;
 
 	pthread_rwlock_rdlock(&gate->lock);
-	room = room_below_locked(gate, run);
+	room = gate->n_open < RUNS_OPEN_MAX;
+	below = room_below_locked(gate, run);
 	pthread_rwlock_unlock(&gate->lock);
-	if (!room)
+	if (!below)
 		gate_problem_set(why, 429, "run/too-many-below",
 		    "too many runs are open below the one at the top",
 		    "close some of them");
-	return room;
+	else if (!room)
+		too_many(why);
+	return room && below;
 }
 
 static bool
@@ -167,9 +178,7 @@ enter(struct gate *gate, struct run *run, struct gate_problem *why)
 	run_forget_locked(gate);
 	pthread_rwlock_unlock(&gate->lock);
 	if (!fine)
-		gate_problem_set(why, 503, "run/too-many",
-		    "too many open runs, or the parent closed meanwhile",
-		    "close runs that are over");
+		too_many(why);
 	return fine;
 }
 
@@ -262,6 +271,31 @@ record_refusal(struct gate *gate, struct ledger_port *port,
 		*why = failure;
 }
 
+/* Its opening is on record, and then it is open; or its end is on record too. */
+static bool
+let_in(struct gate *gate, struct ledger_port *port, const struct rules *rules,
+    struct run *run, struct gate_problem *why)
+{
+	struct gate_closer closer = { "broker", "not let in", { -1, -1, 0 } };
+	struct gate_run_summary ignored;
+	struct gate_problem later;
+	char body[GATE_RECORD_MAX];
+
+	if (gate_append(port, "run", run->id, rules->digest, body,
+	    open_body(run, body, sizeof(body)), false, &run->receipt, why) == -1) {
+		closer.reason = "recorder silent";
+		if (run->receipt.status == LEDGER_SILENT)
+			run_end_owe(gate, run, &closer);
+		return false;
+	}
+	if (!enter(gate, run, why)) {
+		(void)run_end(gate, port, run, &closer, &ignored, &later);
+		return false;
+	}
+	(void)gate_ends_pay(gate, port, &later);
+	return true;
+}
+
 struct run *
 gate_run_open(struct gate *gate, struct ledger_port *port,
     const struct gate_run_options *options, char token[GATE_TOKEN_MAX],
@@ -269,7 +303,6 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 {
 	struct rules *rules = gate_rules(gate);
 	struct run *parent, *run = NULL;
-	char body[GATE_RECORD_MAX];
 	bool fine;
 
 	token[0] = '\0';
@@ -283,10 +316,8 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 	run = run_new(gate, rules, options, parent, token, why);
 	if (run == NULL)
 		goto fail;
-	if (!root_ok(options, run, why) || !room_below(gate, run, why) ||
-	    !parent_still_open(parent, why) || gate_append(port, "run", run->id,
-	    rules->digest, body, open_body(run, body, sizeof(body)), false,
-	    &run->receipt, why) == -1 || !enter(gate, run, why))
+	if (!root_ok(options, run, why) || !has_room(gate, run, why) ||
+	    !parent_still_open(parent, why) || !let_in(gate, port, rules, run, why))
 		goto fail;
 	atomic_fetch_add(&gate->runs_opened, 1);
 	goto out;
@@ -338,131 +369,6 @@ drain(struct run *run)
 		nanosleep(&pause, NULL);
 }
 
-/* The name that a process gives itself may be anything, one of our secrets too. */
-static bool
-name_shows_secret(struct gate *gate, const char *name)
-{
-	const struct sieve *sieve = secrets_hold(&gate->secrets);
-	bool found = sieve_finds(sieve, slice_of(name));
-
-	secrets_let_go(&gate->secrets);
-	return found;
-}
-
-static void
-closer_out(struct json_out *out, struct gate *gate,
-    const struct gate_closer *closer)
-{
-	const struct peer *peer = &closer->peer;
-	struct process process;
-
-	json_out_str(out, "by", closer->by);
-	if (closer->reason != NULL)
-		json_out_str(out, "reason", closer->reason);
-	words_peer(out, peer, process_look(peer->pid, &process) &&
-	    process.start_time == peer->start_time &&
-	    !name_shows_secret(gate, process.name) ? process.name : NULL);
-}
-
-static int
-closed_body(struct gate *gate, const struct run *run,
-    const struct gate_closer *closer, char *buf, size_t cap)
-{
-	struct json_out out;
-
-	json_out_begin(&out, buf, cap);
-	json_out_object(&out, NULL);
-	json_out_str(&out, "state", "closed");
-	json_out_hex(&out, "parent", run->receipt.leaf, LEDGER_LEAF_LEN);
-	closer_out(&out, gate, closer);
-	json_out_object_end(&out);
-	return json_out_end(&out);
-}
-
-static int
-teardown_body(struct run *run, const struct ledger_receipt *closed, char *buf,
-    size_t cap)
-{
-	struct policy_budget used;
-	struct json_out out;
-
-	budget_used(run, &used);
-	json_out_begin(&out, buf, cap);
-	json_out_object(&out, NULL);
-	json_out_hex(&out, "parent", run->receipt.leaf, LEDGER_LEAF_LEN);
-	json_out_uint(&out, "first_seq", run->receipt.seq);
-	json_out_uint(&out, "last_seq", closed->seq);
-	json_out_uint(&out, "first_index", run->receipt.index);
-	json_out_uint(&out, "last_index", closed->index);
-	json_out_object(&out, "counts");
-	json_out_uint(&out, "allowed", atomic_load(&run->allowed));
-	json_out_uint(&out, "refused", atomic_load(&run->refused));
-	json_out_uint(&out, "failed", atomic_load(&run->failed));
-	json_out_uint(&out, "redacted", atomic_load(&run->redacted));
-	json_out_int(&out, "bytes_out", used.bytes_out);
-	json_out_int(&out, "cost", used.cost);
-	json_out_uint(&out, "grants", run->n_grants);
-	json_out_uint(&out, "unfinished", atomic_load(&run->in_flight));
-	json_out_object_end(&out);
-	json_out_object_end(&out);
-	return json_out_end(&out);
-}
-
-/* What was only counted, before the run's last record. */
-static int
-tell_refusals(struct gate *gate, struct ledger_port *port, struct run *run,
-    const char *digest, struct gate_problem *why)
-{
-	struct ledger_receipt receipt;
-	struct gate_counted counted;
-	char body[4096];
-
-	while (refusals_take_last(gate, run, &counted))
-		if (gate_append_patient(port, "refusal", run->id, digest, body,
-		    gate_counted_record(&counted, run, body, sizeof(body)),
-		    false, &receipt, why) == -1)
-			return -1;
-	return 0;
-}
-
-static int
-close_records(struct gate *gate, struct ledger_port *port, struct run *run,
-    const struct gate_closer *closer, const char *digest,
-    struct gate_run_summary *out, struct gate_problem *why)
-{
-	struct ledger_receipt closed, scanned, sealed;
-	struct policy_budget used;
-	char body[SEAL_SCAN_MAX];
-	int len;
-
-	if (tell_refusals(gate, port, run, digest, why) == -1 ||
-	    gate_append_patient(port, "run", run->id, digest, body,
-	    closed_body(gate, run, closer, body, sizeof(body)), false, &closed,
-	    why) == -1)
-		return -1;
-	len = gate_seal_scan(gate, run, closed.index, body, sizeof(body));
-	if (len > 0 && gate_append_patient(port, "scan", run->id, digest, body, len, false,
-	    &scanned, why) == -1)
-		return -1;
-	if (tell_refusals(gate, port, run, digest, why) == -1 ||
-	    gate_append_patient(port, "teardown", run->id, digest, body,
-	    teardown_body(run, &closed, body, sizeof(body)), true, &sealed,
-	    why) == -1)
-		return -1;
-	budget_used(run, &used);
-	*out = (struct gate_run_summary){
-		.first_seq = run->receipt.seq, .last_seq = sealed.seq,
-		.first_index = run->receipt.index, .size = sealed.index + 1,
-		.allowed = atomic_load(&run->allowed),
-		.refused = atomic_load(&run->refused),
-		.failed = atomic_load(&run->failed),
-		.redacted = atomic_load(&run->redacted),
-		.bytes_out = (uint64_t)used.bytes_out,
-	};
-	out->requests = out->allowed + out->refused + out->failed;
-	return 0;
-}
-
 /* The first open run below this one, referenced; or the first that is not yet
  * settled. */
 static struct run *
@@ -504,9 +410,9 @@ gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
 {
 	struct gate_closer above = *closer;
 	struct gate_run_summary ignored;
-	struct rules *rules;
+	struct gate_problem later;
 	struct run *child;
-	int rv = 0;
+	int rv;
 
 	if (!shut(gate, run)) {
 		gate_problem_set(why, 409, "run/closed", "the run is closed already",
@@ -522,11 +428,38 @@ gate_run_close(struct gate *gate, struct ledger_port *port, struct run *run,
 	await_children(gate, run);
 	gate_cut(gate, &(struct gate_cut){ .run = run->id });
 	drain(run);
-	rules = gate_rules(gate);
-	rv = close_records(gate, port, run, closer, rules->digest, out, why);
+	rv = run_end(gate, port, run, closer, out, why);
 	atomic_store(&run->settled, true);
-	rules_unref(rules);
+	if (rv == 0)
+		(void)gate_ends_pay(gate, port, &later);
 	return rv;
+}
+
+static struct run *
+first_open(struct gate *gate)
+{
+	struct run *run;
+
+	pthread_rwlock_rdlock(&gate->lock);
+	for (run = gate->first_run; run != NULL && !run_open_p(run); run = run->next)
+		;
+	run_ref(run);
+	pthread_rwlock_unlock(&gate->lock);
+	return run;
+}
+
+unsigned
+gate_runs_close(struct gate *gate, struct ledger_port *port,
+    const struct gate_closer *closer, struct gate_problem *why)
+{
+	struct gate_run_summary ignored;
+	struct run *run;
+
+	while ((run = first_open(gate)) != NULL) {
+		(void)gate_run_close(gate, port, run, closer, &ignored, why);
+		run_unref(run);
+	}
+	return gate_ends_pay(gate, port, why);
 }
 
 const char *

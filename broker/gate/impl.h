@@ -123,7 +123,13 @@ struct run {
 	_Atomic uint64_t allowed, refused, failed, redacted, in_flight;
 	atomic_bool open;
 	atomic_bool settled;		/* closed, and its last records are written or never will be */
-	struct ledger_receipt receipt;
+	struct ledger_receipt receipt;	/* of its opening; LEDGER_SILENT: whether there is one is not known */
+	struct run_end {
+		struct gate_closer closer;
+		struct ledger_receipt closed;	/* once it is told */
+		bool closed_told, scan_told;
+		struct run *next;	/* gate->owed */
+	} end;
 
 	struct allowance *allowances;	/* sorted by binding; fixed at opening */
 	size_t n_allowances;
@@ -154,6 +160,7 @@ struct gate {
 	struct table tokens, ids, credentials, grants;
 	struct run *first_run, *last_run;
 	size_t n_open, n_closed;
+	struct run *owed;		/* referenced: runs whose last records are not all written */
 
 	pthread_mutex_t rules_lock;
 	_Atomic(struct rules *) rules;

@@ -18,6 +18,18 @@ struct run *run_new(struct gate *gate, struct rules *rules,
  * take a reference of their own. */
 bool run_enter_locked(struct gate *gate, struct run *run);
 
+/*
+ * The last records of a run that is not open any more, or never came to be: what was
+ * only counted, `run` (closed), a `scan`, a sealed `teardown`.  0, or -1 with a
+ * problem: then the rest of them is owed, as after run_end_owe.
+ */
+int run_end(struct gate *gate, struct ledger_port *port, struct run *run,
+    const struct gate_closer *closer, struct gate_run_summary *out,
+    struct gate_problem *why);
+/* For gate_ends_pay to write. */
+void run_end_owe(struct gate *gate, struct run *run, const struct gate_closer *closer);
+void run_ends_forget(struct gate *gate);
+
 /* It is open below its parents, in processes of its own; or not any more. */
 void run_below_add(struct run *run);
 void run_below_remove(struct run *run);

@@ -27,6 +27,7 @@ static const struct { const char *code, *text; } words[] = {
 	{ "dropped", "The recorder declared records as dropped." },
 	{ "fork", "Two histories were signed." },
 	{ "rollback", "A head that was signed before is gone." },
+	{ "no_teardown", "How a run ended is not recorded." },
 	{ "unsealed", "Records are not signed yet." },
 	{ "unknown_key", "The checkpoint is not signed by the pinned key." },
 	{ "unrecorded", "An independent observer saw an action that no record lets through." },

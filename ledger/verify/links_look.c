@@ -34,6 +34,19 @@ kind_of(struct record_slice type)
 	}
 }
 
+/* A ledger's sessions, for the runs that they open. */
+static void
+look_session(const struct links *links, struct record_slice type, unsigned line,
+    struct runs_part *part)
+{
+	if (links->only != NULL)
+		return;
+	if (type.len == 4 && memcmp(type.ptr, "open", 4) == 0)
+		runs_note(part, line, 1, RUNS_BEGIN);
+	else if (type.len == 5 && memcmp(type.ptr, "close", 5) == 0)
+		runs_note(part, line, 1, RUNS_END);
+}
+
 enum links_kind
 links_kind_of(struct record_slice type)
 {
@@ -265,8 +278,10 @@ links_look(const struct links *links, const struct walk_batch *batch,
 				runs_note(&part->runs, i, run, RUNS_ON);
 		}
 		/* what other types have under this name is theirs */
-		if ((kind = kind_of(r->type)) == OTHER)
+		if ((kind = kind_of(r->type)) == OTHER) {
+			look_session(links, r->type, i, &part->runs);
 			continue;
+		}
 		fact = &part->fact[part->count++];
 		fact->line = (uint16_t)i;
 		fact->kind = (uint8_t)kind;

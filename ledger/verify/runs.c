@@ -9,6 +9,7 @@
 #include "ledger/verify/promises.h"
 #include "ledger/verify/scanned.h"
 #include "ledger/verify/tally.h"
+#include "ledger/verify/unended.h"
 
 #define SETS_MAX 1024
 #define SETS_MIN 4
@@ -36,9 +37,11 @@ struct runs {
 	struct promises *promises;
 	uint64_t found;		/* scans that found a secret */
 	uint64_t found_at;	/* the first of them */
+	struct unended *unended;	/* a ledger's */
 	struct verify_finding finding[VERIFY_FINDINGS_MAX];
 	unsigned findings;	/* kept */
-	uint64_t more;
+	uint64_t more, more_unended;
+	bool ends_lost;		/* a session closed, and not all that it had opened were kept */
 };
 
 struct runs *
@@ -54,7 +57,8 @@ runs_new(const struct load *load)
 		;
 	runs->set = calloc(runs->sets, sizeof(*runs->set));
 	runs->promises = promises_new();
-	if (runs->set == NULL || runs->promises == NULL) {
+	runs->unended = unended_new();
+	if (runs->set == NULL || runs->promises == NULL || runs->unended == NULL) {
 		runs_free(runs);
 		return NULL;
 	}
@@ -68,6 +72,7 @@ runs_free(struct runs *runs)
 		return;
 	free(runs->set);
 	promises_free(runs->promises);
+	unended_free(runs->unended);
 	free(runs);
 }
 
@@ -83,7 +88,8 @@ note(struct runs *runs, const struct walk_batch *batch, unsigned i, const char *
 		return;
 	}
 	f = &runs->finding[runs->findings++];
-	*f = (struct verify_finding){ .code = code, .has_index = true, .has_seq = true,
+	*f = (struct verify_finding){ .verdict = VERIFY_GAP, .code = code,
+	    .has_index = true, .has_seq = true,
 	    .index = batch->index + i, .seq = r->seq, .line = batch->line + i };
 	snprintf(f->what, sizeof(f->what), "%s", why);
 	snprintf(f->file, sizeof(f->file), "%s", runs->load->segment[batch->segment].path);
@@ -121,6 +127,59 @@ run_of(struct runs *runs, uint64_t number, bool make)
 	return make ? to_front(set, WAYS - 1, number, &fresh) : NULL;
 }
 
+/* ---- runs without an end ---- */
+
+static void
+name_of(char to[RECORD_NAME_MAX + 1], struct record_slice name)
+{
+	memcpy(to, name.ptr, name.len);
+	to[name.len] = '\0';
+}
+
+static void
+await_end(struct runs *runs, uint64_t number, const struct walk_batch *batch, unsigned i)
+{
+	const struct record_line *r = &batch->lines[i].record;
+	struct unended_run run = { .number = number, .index = batch->index + i,
+	    .seq = r->seq, .line = batch->line + i, .segment = batch->segment };
+
+	name_of(run.id, r->run);
+	name_of(run.stream, r->stream);
+	unended_add(runs->unended, &run);
+}
+
+static void
+note_unended(struct runs *runs, const struct unended_run *run)
+{
+	struct verify_finding *f;
+
+	if (runs->findings == VERIFY_FINDINGS_MAX) {
+		runs->more_unended++;
+		return;
+	}
+	f = &runs->finding[runs->findings++];
+	*f = (struct verify_finding){ .verdict = VERIFY_NOT_ESTABLISHED,
+	    .code = "no_teardown", .has_index = true, .has_seq = true,
+	    .index = run->index, .seq = run->seq, .line = run->line };
+	snprintf(f->what, sizeof(f->what), "run %s is opened and never torn down, though "
+	    "the session closed in order: how it ended is not recorded", run->id);
+	snprintf(f->file, sizeof(f->file), "%s", runs->load->segment[run->segment].path);
+	snprintf(f->stream, sizeof(f->stream), "%s", run->stream);
+	snprintf(f->type, sizeof(f->type), "run");
+}
+
+/* Of a session that was cut that is said already. */
+static void
+take_session(struct runs *runs, const struct record_line *r, bool closes)
+{
+	struct unended_run run;
+
+	while (unended_take(runs->unended, r->stream, &run))
+		if (closes)
+			note_unended(runs, &run);
+	runs->ends_lost |= closes && unended_lost(runs->unended);
+}
+
 /* ---- records about a run ---- */
 
 /* The first one counts. */
@@ -135,12 +194,15 @@ take_place(struct runs *runs, struct place *place, const struct walk_batch *batc
 }
 
 static void
-take_run(struct runs *runs, struct run *run, const struct walk_batch *batch, unsigned i)
+take_run(struct runs *runs, uint64_t number, struct run *run,
+    const struct walk_batch *batch, unsigned i)
 {
 	const struct record_line *r = &batch->lines[i].record;
 
 	if (run->over)
 		note(runs, batch, i, "after_teardown", "a run is gone on with behind its teardown");
+	if (member_is(r->body, "state", "open") && !run->opened.known && !run->over)
+		await_end(runs, number, batch, i);
 	if (member_is(r->body, "state", "open"))
 		take_place(runs, &run->opened, batch, i, "a run is opened that was opened before");
 	else if (member_is(r->body, "state", "closed"))
@@ -165,7 +227,8 @@ misplaced(const struct record_line *r, const struct place *place, const char *se
 }
 
 static void
-take_teardown(struct runs *runs, struct run *run, const struct walk_batch *batch, unsigned i)
+take_teardown(struct runs *runs, uint64_t number, struct run *run,
+    const struct walk_batch *batch, unsigned i)
 {
 	const struct record_line *r = &batch->lines[i].record;
 
@@ -181,6 +244,7 @@ take_teardown(struct runs *runs, struct run *run, const struct walk_batch *batch
 		note(runs, batch, i, "teardown",
 		    "a teardown that names another end than the run has");
 	run->over = true;
+	unended_remove(runs->unended, number);
 }
 
 /* Right behind the run's closing; what lies behind its teardown is told elsewhere. */
@@ -244,17 +308,22 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 		fact = &part->fact[i];
 		if (fact->line >= last)
 			return;
+		if (fact->kind == RUNS_BEGIN || fact->kind == RUNS_END) {
+			take_session(runs, &batch->lines[fact->line].record,
+			    fact->kind == RUNS_END);
+			continue;
+		}
 		if (fact->run == 0 ||
 		    (run = run_of(runs, fact->run, fact->kind != RUNS_ON)) == NULL)
 			continue;
 		to = i + 1 < part->count && part->fact[i + 1].line < last ?
 		    part->fact[i + 1].line : last;
 		if (fact->kind == RUNS_RUN)
-			take_run(runs, run, batch, fact->line);
+			take_run(runs, fact->run, run, batch, fact->line);
 		else if (fact->kind == RUNS_SCAN)
 			take_scan(runs, run, batch, fact->line);
 		else if (fact->kind == RUNS_TEARDOWN)
-			take_teardown(runs, run, batch, fact->line);
+			take_teardown(runs, fact->run, run, batch, fact->line);
 		else if (run->over)
 			look_behind(runs, batch, fact->line, to);
 	}
@@ -274,15 +343,20 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 	unsigned i;
 
 	for (i = 0; i < runs->findings; i++) {
-		f = verify_find(result, VERIFY_GAP, runs->finding[i].code, "%s",
-		    runs->finding[i].what);
-		runs->finding[i].verdict = f->verdict;
+		f = verify_find(result, runs->finding[i].verdict, runs->finding[i].code,
+		    "%s", runs->finding[i].what);
 		runs->finding[i].count = f->count;
 		*f = runs->finding[i];
 	}
 	if (runs->more > 0)
 		verify_find(result, VERIFY_GAP, "more", "%" PRIu64
 		    " more records that do not fit their run", runs->more);
+	if (runs->more_unended > 0)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "more", "%" PRIu64
+		    " more runs that are never torn down", runs->more_unended);
+	if (runs->ends_lost)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "no_teardown", "more than %d runs "
+		    "are open at once: whether each was torn down is not known", UNENDED_MAX);
 	if (!dropped)
 		tally_judge(&runs->tally, result);
 	promises_judge(runs->promises, tally_admitted(&runs->tally.sum), result);

@@ -1,14 +1,15 @@
 /*
  * What the records say of runs as wholes: that each is opened, closed and torn
- * down once, that nothing is admitted for one behind its teardown, that the teardown
- * says where the run began and ended, and that the scan before it says one thing.  An outcome or a refusal may come
- * later: what was under way is cut, and what asks for a run that is over is refused.
+ * down once, before the session that opened it closes; that nothing is admitted for
+ * one behind its teardown, that the teardown says where the run began and ended, and
+ * that the scan before it says one thing.  An outcome or a refusal may come later:
+ * what was under way is cut, and what asks for a run that is over is refused.
  * Scans that found a secret are counted, since nobody who looks later need know it.
  *
  * Of a ledger the runs are kept that records were of last, in constant memory: one
- * that none was of since 8,192 others is not remembered.  A bundle is of one run,
- * which is never forgotten: its teardown's counts and what it was opened for are held
- * against the records.
+ * that none was of since 8,192 others is not remembered, but for whether it was torn
+ * down.  A bundle is of one run, which is never forgotten: its teardown's counts and
+ * what it was opened for are held against the records.
  */
 #ifndef LEDGER_VERIFY_RUNS_H
 #define LEDGER_VERIFY_RUNS_H
@@ -17,13 +18,15 @@
 
 struct runs;
 
-enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_TEARDOWN };
+enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_TEARDOWN,
+	RUNS_BEGIN, RUNS_END	/* a session's, of the line's stream */
+};
 
 /* Of a batch, by itself: where the run changes, and the records about runs. */
 struct runs_part {
 	unsigned count;
 	struct runs_fact {
-		uint64_t run;		/* its number; 0: of no run */
+		uint64_t run;		/* its number; 0: of no run.  BEGIN, END: 1 */
 		uint16_t line;
 		uint8_t kind;
 	} fact[2 * WALK_LINES];

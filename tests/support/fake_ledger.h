@@ -34,6 +34,7 @@ static size_t fake_n_records;
 static enum ledger_status fake_status;	/* LEDGER_DURABLE is 0 */
 static unsigned fake_silent_s;
 static struct ledger_port fake_port;
+static void (*fake_meanwhile)(const struct ledger_record *record);	/* called behind each append */
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum ledger_status
@@ -59,6 +60,8 @@ ledger_append_wait(struct ledger_port *port, const struct ledger_record *record,
 		at->seal = record->seal;
 	}
 	pthread_mutex_unlock(&fake_lock);
+	if (fake_meanwhile != NULL)
+		fake_meanwhile(record);
 	return out->status;
 }
 

@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "ledger/bundle/bundle.h"
+#include "ledger/verify/unended.h"
 #include "verify_made.h"
 
 static uint64_t
@@ -98,9 +99,135 @@ good(void **state)
 	add_of("refusal", run, ",\"rule\":\"run/closed\"");
 	add_of("grant", run, ",\"state\":\"revoked\"");
 	add("run", "r2", "{\"state\":\"open\"}");
+	add("run", "r2", "{\"state\":\"closed\"}");
+	add("teardown", "r2", "{}");
 	assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
 	verify_bundle();
 	assert_null(case_find(&c, "after_teardown"));
+}
+
+/* ---- runs without an end ---- */
+
+static uint64_t
+opens(const char *stream, unsigned i)
+{
+	char id[32];
+
+	snprintf(id, sizeof(id), "r%u", i);
+	return maker_add(&m, stream, "run", id, "{\"state\":\"open\"}");
+}
+
+static void
+ends(unsigned i)
+{
+	char id[32];
+
+	snprintf(id, sizeof(id), "r%u", i);
+	add("run", id, "{\"state\":\"closed\"}");
+	add("teardown", id, "{}");
+}
+
+/* All that is found: these openings, in order, and nothing that is a gap. */
+static void
+lacks_ends(const uint64_t *at, unsigned n)
+{
+	assert_int_equal(c.result.verdict, n > 0 ? VERIFY_NOT_ESTABLISHED : VERIFY_COMPLETE);
+	assert_int_equal(c.result.finding_count, n);
+	for (unsigned i = 0; i < n; i++) {
+		assert_string_equal(c.result.finding[i].code, "no_teardown");
+		assert_string_equal(c.result.finding[i].type, "run");
+		assert_int_equal(c.result.finding[i].index, at[i]);
+		assert_int_equal(c.result.finding[i].verdict, VERIFY_NOT_ESTABLISHED);
+	}
+	if (n > 0)
+		assert_int_equal(c.result.completeness.verdict, VERIFY_NOT_ESTABLISHED);
+}
+
+/* Of as many as a broker has open at once, and each that is over is forgotten. */
+static void
+never_torn_down(void **state)
+{
+	static const unsigned counts[] = { 1, 2, 50, 4096 };
+	uint64_t at[2];
+
+	for (unsigned i = 0; i < 4; i++) {
+		restart();
+		for (unsigned k = 0; k < counts[i]; k++)
+			at[k % 2] = opens("s", k);
+		for (unsigned k = 0; k + 1 < counts[i]; k++)
+			ends(k);
+		(void)close_and_verify();
+		lacks_ends(&at[(counts[i] - 1) % 2], 1);
+	}
+	restart();
+	for (unsigned k = 0; k < 3 * 4096; k++) {
+		(void)opens("s", k);
+		ends(k);
+	}
+	(void)close_and_verify();
+	lacks_ends(NULL, 0);
+	restart();
+	at[0] = opens("s", 1);
+	add("run", "r1", "{\"state\":\"closed\"}");
+	at[1] = opens("s", 2);
+	(void)close_and_verify();
+	assert_non_null(strstr(c.result.finding[0].what, "run r1 "));
+	lacks_ends(at, 2);
+}
+
+/* Told by the session that opened it, once; after a crash that is what is told. */
+static void
+sessions(void **state)
+{
+	uint64_t at;
+
+	restart();
+	at = opens("s", 1);
+	add("close", NULL, "{}");
+	add("open", NULL, "{}");
+	(void)close_and_verify();
+	lacks_ends(&at, 1);
+	restart();
+	maker_add(&m, "t", "open", NULL, "{}");
+	at = opens("t", 1);
+	(void)opens("s", 2);
+	add("close", NULL, "{}");
+	add("open", NULL, "{}");
+	ends(2);
+	maker_add(&m, "t", "close", NULL, "{}");
+	(void)close_and_verify();
+	assert_int_equal(c.result.finding_count, 2);
+	restart();
+	(void)opens("s", 1);
+	add("open", NULL, "{}");
+	assert_int_equal(close_and_verify(), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(c.result.finding_count, 1);
+	assert_non_null(case_find(&c, "no_close"));
+	restart();
+	(void)opens("s", 1);
+	maker_seal(&m);
+	(void)case_verify_maker(&c, &m, NULL);
+	assert_null(case_find(&c, "no_teardown"));
+}
+
+/* More than are kept, and more than are told one by one. */
+static void
+too_many(void **state)
+{
+	restart();
+	for (unsigned k = 0; k < UNENDED_MAX + 1; k++)
+		(void)opens("s", k);
+	for (unsigned k = 0; k < UNENDED_MAX + 1; k++)
+		ends(k);
+	assert_int_equal(close_and_verify(), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(c.result.finding_count, 1);
+	assert_string_equal(c.result.finding[0].code, "no_teardown");
+	restart();
+	for (unsigned k = 0; k < 300; k++)
+		(void)opens("s", k);
+	assert_int_equal(close_and_verify(), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(c.result.finding_count, VERIFY_FINDINGS_MAX + 1);
+	assert_int_equal(c.result.verdict, VERIFY_NOT_ESTABLISHED);
 }
 
 static void
@@ -315,6 +442,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good),
+		cmocka_unit_test(never_torn_down),
+		cmocka_unit_test(sessions),
+		cmocka_unit_test(too_many),
 		cmocka_unit_test(twice),
 		cmocka_unit_test(behind),
 		cmocka_unit_test(places),
