@@ -55,6 +55,7 @@ static const struct opt import_opts[] = {
 	{ "field", 0, "WHAT=NAME", false, "json: what a member is called" },
 	{ "client", 0, "ADDRESS", false, "that client's lines only" },
 	{ "resolve", 0, "ADDRESS=HOST", false, "of networks: what an address is called" },
+	{ "protocol", 0, "NAME", false, "of networks: take that protocol only" },
 	{ "exhaustive", 0, NULL, false, "the log misses nothing of what it sees" },
 	{ "from", 0, "TIME", false, "from when" },
 	{ "to", 0, "TIME", false, "to when" },

@@ -41,7 +41,7 @@ _countersign()
 	" verify") words="--key --trust --head --save-head --since --truth --truth-window --no-scan --tags --json --html --sarif --no-progress --threads --color --version --help" ;;
 	" scan") words="--tags --tags-commitment --no-vault --baseline --write-baseline --advisory --json --sarif --quiet --color --version --help" ;;
 	" coverage") words="import key sign reconcile show --help" ;;
-	" coverage import") words="--format --source --instance --base --field --client --resolve --exhaustive --from --to --sign --output --help" ;;
+	" coverage import") words="--format --source --instance --base --field --client --resolve --protocol --exhaustive --from --to --sign --output --help" ;;
 	" coverage key") words="--name --help" ;;
 	" coverage sign") words="--key --output --help" ;;
 	" coverage reconcile") words="--truth --trust --window --json --help" ;;

@@ -239,6 +239,7 @@ case "$at" in
 		'--field:json\: what a member is called'
 		'--client:that client'\''s lines only'
 		'--resolve:of networks\: what an address is called'
+		'--protocol:of networks\: take that protocol only'
 		'--exhaustive:the log misses nothing of what it sees'
 		'--from:from when'
 		'--to:to when'

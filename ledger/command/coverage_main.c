@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -260,7 +261,8 @@ judge(const struct coverage_defaults *d, const struct args *a, const char *dir, 
 	struct trust *trust = NULL;
 	struct manifest manifest;
 	struct coverage_options options = { .shown = shown_text, .shown_context = scanner,
-	    .dir = dir, .run = run_of(dir, &manifest), .truth = a->truth, .truths = a->truths, .window_ms = a->window_ms };
+	    .dir = dir, .run = run_of(dir, &manifest), .truth = a->truth, .truths = a->truths, .window_ms = a->window_ms,
+	    .now_us = (int64_t)time(NULL) * 1000000 };
 	int status = EXIT_USAGE_OR_IO;
 
 	snprintf(err, err_len, "out of memory");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ledger/command/main_impl.h"
 #include "ledger/command/options.h"
@@ -29,10 +30,12 @@ static const char import_help[] =
 "                        target=request.uri; again for more\n"
 "      --client=ADDRESS  take the lines of that client only; again for more\n"
 "      --resolve=ADDRESS=HOST  of networks: what an address is called in the ledger\n"
+"      --protocol=NAME   of networks: take that protocol only, such as tcp or udp, and\n"
+"                        say that it is seen; again for more\n"
 "      --exhaustive      the log misses nothing of what it sees: a recorded request\n"
 "                        that is not in it is reported\n"
 "      --from=TIME, --to=TIME  from when to when it does, in UTC, such as\n"
-"                        2026-11-30T01:02:21.000000Z\n"
+"                        2026-11-30T01:02:21.000000Z; --to is over\n"
 "      --sign=KEYFILE    sign it (coverage key makes the key); with --exhaustive,\n"
 "                        --from and --to, which is what is signed for\n"
 "  -o, --output=FILE     default standard output\n"
@@ -98,6 +101,19 @@ take_resolve(void *args, const char *value)
 	return NULL;
 }
 
+static const char *
+take_protocol(void *args, const char *value)
+{
+	struct import_options *o = &((struct import_args *)args)->options;
+
+	if (o->protocols == IMPORT_PROTOCOLS_MAX)
+		return "--protocol at most 32 times";
+	if (!act_kind_valid(value) || strcmp(value, "http") == 0 || strcmp(value, "connect") == 0)
+		return "--protocol takes one of a network, such as tcp, udp or icmp";
+	o->protocol[o->protocols++] = value;
+	return NULL;
+}
+
 #define AT(member) offsetof(struct import_args, member)
 
 static const struct option_row options[] = {
@@ -108,6 +124,7 @@ static const struct option_row options[] = {
 	{ "field", 0, OPTION_TAKE, 0, take_field },
 	{ "client", 0, OPTION_TAKE, 0, take_client },
 	{ "resolve", 0, OPTION_TAKE, 0, take_resolve },
+	{ "protocol", 0, OPTION_TAKE, 0, take_protocol },
 	{ "exhaustive", 0, OPTION_ON, AT(options.exhaustive), NULL },
 	{ "from", 0, OPTION_TEXT, AT(options.from), NULL },
 	{ "to", 0, OPTION_TEXT, AT(options.to), NULL },
@@ -128,6 +145,16 @@ time_ok(const char *text)
 	    record_time_parse(text, &time_us) == 0);
 }
 
+/* A second of grace, as where it is signed. */
+static bool
+is_over(const char *text)
+{
+	int64_t time_us;
+
+	return text == NULL || record_time_parse(text, &time_us) != 0 ||
+	    time_us <= (int64_t)time(NULL) * 1000000 + 1000000;
+}
+
 static const char *
 check_import(struct import_args *a)
 {
@@ -145,6 +172,10 @@ check_import(struct import_args *a)
 		return "--from and --to take a time such as 2026-11-30T01:02:21.000000Z";
 	if (o->from != NULL && o->to != NULL && strcmp(o->from, o->to) > 0)
 		return "--from is later than --to";
+	if (!is_over(o->to))
+		return "--to is not over yet: nobody has seen what comes until then";
+	if (o->protocols > 0 && o->format < IMPORT_EGRESS)
+		return "--protocol is for the formats egress and conntrack";
 	return NULL;
 }
 

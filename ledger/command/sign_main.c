@@ -84,6 +84,9 @@ judge(const char *text, size_t len, char why[160])
 		;
 	else if (t.bad > 0)
 		snprintf(why, 160, "line %" PRIu64 ": %s", t.bad_line, t.bad_why);
+	else if (t.beyond > 0)
+		snprintf(why, 160, "line %" PRIu64 ": an action that its own sees has not",
+		    t.beyond_line);
 	else if (!t.exhaustive || t.from_us == INT64_MIN || t.to_us == INT64_MAX)
 		result = "what is signed says that nothing is missing from when to when "
 		    "(--exhaustive, --from, --to)";

@@ -273,6 +273,7 @@ judge_coverage(const struct verify_args *args, const struct trust *trust, struct
 	    .observer = trust != NULL ? trust->observer : NULL,
 	    .observers = trust != NULL ? trust->observers : 0,
 	    .observed = trust != NULL ? trust->observed : 0,
+	    .now_us = (int64_t)time(NULL) * 1000000,
 	    .shown = shown_name, .shown_context = scanner };
 
 	if (result->kind == VERIFY_LEDGER && args->truths == 0 && options.observed == 0)

@@ -41,6 +41,7 @@ struct coverage_options {
 	const struct note_key *observer;	/* whose signature counts */
 	size_t observers;
 	size_t observed;		/* so many must establish it; 0: no demand */
+	int64_t now_us;			/* what lies behind it nobody has seen; 0: not asked */
 	/* how a text of the files may be shown (it may hold a secret), valid until
 	 * the next call; NULL: as it is */
 	const char *(*shown)(void *context, const char *text);
@@ -71,6 +72,8 @@ struct coverage_source {
 	bool gave_up;			/* too many alike to pair as many as can be */
 	uint64_t bad;			/* lines that are no action */
 	uint64_t left_out, unread;	/* as he says himself */
+	uint64_t beyond;		/* actions that he says not to see */
+	bool ahead;			/* he says to miss nothing of a time that is not over */
 	enum verify_verdict verdict;
 };
 

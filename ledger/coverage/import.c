@@ -318,16 +318,26 @@ read_lines(struct import *m, FILE *in)
 /* ---- the first line ---- */
 
 static void
+put_kinds(const struct import *m, struct json_out *o)
+{
+	for (size_t i = 0; i < m->kinds; i++) {
+		json_out_object(o, NULL);
+		json_out_str(o, "kind", m->kind[i]);
+		json_out_object_end(o);
+	}
+}
+
+static void
 put_sees(const struct import *m, struct json_out *o)
 {
 	json_out_array(o, "sees");
-	if (m->options->format == IMPORT_CONNTRACK) {
-		json_out_object(o, NULL);
-		json_out_str(o, "kind", "udp");
-		json_out_object_end(o);
+	if (m->options->format >= IMPORT_EGRESS) {
+		put_kinds(m, o);
+		json_out_array_end(o);
+		return;
 	}
 	json_out_object(o, NULL);
-	json_out_str(o, "kind", m->options->format >= IMPORT_EGRESS ? "tcp" : "http");
+	json_out_str(o, "kind", "http");
 	if (m->origins > 0 && !m->more_origins) {
 		json_out_array(o, "targets");
 		for (size_t i = 0; i < m->origins; i++)
@@ -371,6 +381,20 @@ put_first(const struct import *m, FILE *out)
 	return n > 0 ? 0 : -1;
 }
 
+/* A network's protocols, whether or not they occur. */
+static void
+begin_kinds(struct import *m)
+{
+	const struct import_options *o = m->options;
+
+	for (size_t i = 0; i < o->protocols; i++)
+		(void)import_note_kind(m, o->protocol[i]);
+	if (o->protocols == 0 && o->format == IMPORT_CONNTRACK)
+		(void)import_note_kind(m, "udp");
+	if (o->protocols == 0 && o->format >= IMPORT_EGRESS)
+		(void)import_note_kind(m, "tcp");
+}
+
 /* What he sees is his base, where one is given, whether or not it was asked. */
 static const char *
 begin(struct import *m)
@@ -379,6 +403,7 @@ begin(struct import *m)
 	const char *why;
 
 	m->grain_us = 1000000;
+	begin_kinds(m);
 	if (base == NULL)
 		return m->options->format == IMPORT_COMBINED ?
 		    "this format names no host: the service's base URL is needed (--base)" : NULL;

@@ -5,10 +5,15 @@
  *             to one service, whose base URL has to be given
  *   json      one JSON object a line, members named by the caller: access logs of
  *             nginx (escape=json), Caddy, and others; audit lines of forges
- *   egress    "time host port [protocol]": connections that left a machine
+ *   egress    "time host port [protocol]": connections that left a machine, tcp where
+ *             none is named
  *   conntrack what conntrack(8) writes: events (-E -o timestamp), of which the new
  *             connections are taken, or its table (-L -o ktimestamp, with TZ=UTC);
  *             with or without -o extended.  The client is who opened it
+ *
+ * What is seen is of a network the protocols that the caller names, or else tcp (of
+ * conntrack udp, too) and each that a line has; of a service its base, and each host
+ * that a line has.
  *
  * Queries and fragments are dropped: they may hold secrets.  Nothing of a line
  * that was not understood is repeated anywhere.
@@ -21,6 +26,7 @@
 #include "ledger/coverage/truth.h"
 
 #define IMPORT_LIST_MAX 64
+#define IMPORT_PROTOCOLS_MAX 32
 
 /* Those of services first, then those of networks. */
 enum import_format { IMPORT_COMBINED, IMPORT_JSON, IMPORT_EGRESS, IMPORT_CONNTRACK,
@@ -43,6 +49,8 @@ struct import_options {
 	size_t clients;
 	const char *resolve[IMPORT_LIST_MAX];	/* "192.0.2.1=api.example.com" */
 	size_t resolves;
+	const char *protocol[IMPORT_PROTOCOLS_MAX];	/* networks: take these only; none: all */
+	size_t protocols;
 	bool exhaustive;
 	const char *from, *to;		/* as in the first line; NULL: not told */
 };

@@ -24,6 +24,8 @@ struct import {
 	char *origin[IMPORT_ORIGINS_MAX];	/* that were seen, with "/" and a star behind */
 	size_t origins;
 	bool more_origins;
+	char kind[IMPORT_PROTOCOLS_MAX][ACT_KIND_MAX + 1];	/* networks: that are seen */
+	size_t kinds;
 	int64_t grain_us;		/* that all times are multiples of */
 };
 
@@ -49,6 +51,9 @@ bool import_ctime(const char *text, int64_t *time_us);		/* Mon Nov 30 01:02:21 2
 bool import_is_wanted(const struct import *import, const char *client);
 /* The name that the caller knows an address by. */
 const char *import_resolve(const struct import *import, const char *host);
+
+/* Note that it is seen.  NULL, or why the line cannot be taken. */
+const char *import_note_kind(struct import *import, const char *kind);
 
 /* Readers of a line: NULL, or what it should be. */
 const char *import_egress(struct import *import);

@@ -48,14 +48,41 @@ import_resolve(const struct import *m, const char *host)
 	return host;
 }
 
+/* ---- what is seen ---- */
+
+static bool
+is_chosen(const struct import *m, const char *protocol)
+{
+	for (size_t i = 0; i < m->options->protocols; i++)
+		if (strcmp(m->options->protocol[i], protocol) == 0)
+			return true;
+	return m->options->protocols == 0;
+}
+
+const char *
+import_note_kind(struct import *m, const char *kind)
+{
+	for (size_t i = 0; i < m->kinds; i++)
+		if (strcmp(m->kind[i], kind) == 0)
+			return NULL;
+	if (m->kinds == IMPORT_PROTOCOLS_MAX)
+		return "of a protocol that is not one more than 32";
+	snprintf(m->kind[m->kinds++], sizeof(m->kind[0]), "%s", kind);
+	return NULL;
+}
+
 /* port NULL: a protocol that has none. */
 static const char *
 put_connection(struct import *m, const char *protocol, const char *address, const char *port)
 {
-	const char *host = import_resolve(m, address);
+	const char *host = import_resolve(m, address), *why;
 	const bool bare = strchr(host, ':') != NULL && host[0] != '[';
 	int n;
 
+	if (!is_chosen(m, protocol))
+		return import_left_out;
+	if ((why = import_note_kind(m, protocol)) != NULL)
+		return why;
 	snprintf(m->line.kind, sizeof(m->line.kind), "%s", protocol);
 	memcpy(m->line.verb, "*", 2);
 	n = snprintf(m->line.target, sizeof(m->line.target), "%s%s%s%s%s", bare ? "[" : "", host,

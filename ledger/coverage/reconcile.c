@@ -256,7 +256,7 @@ verdict_of(const struct work *w)
 	if (s->unrecorded > 0)
 		return VERIFY_GAP;
 	if (s->unsettled > 0 || s->gave_up || s->in_tunnel > 0 || s->edge > 0 ||
-	    s->missed > 0 || s->bad > 0 || s->unread > 0 ||
+	    s->missed > 0 || s->bad > 0 || s->unread > 0 || s->beyond > 0 || s->ahead ||
 	    s->ours == 0 || w->re->recorded->unclear > 0 ||
 	    w->re->recorded->unread > 0 || w->re->recorded->full)
 		return VERIFY_NOT_ESTABLISHED;
@@ -304,6 +304,14 @@ work_free(struct work *w)
 	free(w->spare.slot);
 }
 
+/* Clocks may be apart as far as those of the records. */
+static bool
+is_ahead(const struct truth *t, const struct coverage_options *options)
+{
+	return options->now_us > 0 && t->exhaustive && t->to_us != INT64_MAX &&
+	    t->to_us > options->now_us + options->window_ms * 1000;
+}
+
 int
 reconcile_run(struct reconcile *re)
 {
@@ -315,6 +323,8 @@ reconcile_run(struct reconcile *re)
 	s->bad = re->truth->bad;
 	s->left_out = re->truth->left_out;
 	s->unread = re->truth->unread;
+	s->beyond = re->truth->beyond;
+	s->ahead = is_ahead(re->truth, re->options);
 	if (work_init(&w) != 0 || make_indices(&w) != 0 || passes_best(&w) != 0)
 		goto out;
 	index_spare(&w);

@@ -103,6 +103,11 @@ say_why_not(const struct coverage *c, const struct coverage_source *s, char *buf
 	else if (s->unread > 0)
 		snprintf(buf, cap, "%" PRIu64 " lines of what %s wrote were not understood",
 		    s->unread, s->source);
+	else if (s->beyond > 0)
+		snprintf(buf, cap, "%" PRIu64 " action%s in the file of %s that he says not to see",
+		    s->beyond, s->beyond == 1 ? " is" : "s are", s->source);
+	else if (s->ahead)
+		snprintf(buf, cap, "%s says to miss nothing of a time that is not over", s->source);
 	else if (s->missed > 0)
 		snprintf(buf, cap, "%" PRIu64 " recorded actions that %s should have seen he "
 		    "did not see", s->missed, s->source);

@@ -241,6 +241,8 @@ take_line(struct truth *t, const char *text, size_t len, uint64_t number,
 	json_decref(line);
 	if (why == NULL) {
 		t->n++;
+		if (scope_find(&t->sees, act) == NULL && t->beyond++ == 0)
+			t->beyond_line = number;
 		return 0;
 	}
 	seen_free(&t->seen[t->n]);

@@ -6,7 +6,7 @@
  *    "sees":[entries as in scope.h],"exhaustive":true,"from"?:time,"to"?:time,
  *    "resolution_ms"?:n,"left_out"?:n,"unread"?:n}
  *
- * exhaustive: between from and to he misses nothing of what he sees.  Of what his
+ * exhaustive: between from and to, which is over, he misses nothing of what he sees.  Of what his
  * program wrote, left_out lines were left out on purpose (another client's) and
  * unread ones were not understood.  Then one line for each action:
  *
@@ -55,6 +55,8 @@ struct truth {
 	uint64_t bad;			/* lines that are no action */
 	uint64_t bad_line;		/* the first of them */
 	const char *bad_why;		/* static */
+	uint64_t beyond;		/* actions that his own sees has not */
+	uint64_t beyond_line;		/* the first of them */
 };
 
 /*

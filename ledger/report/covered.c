@@ -26,6 +26,7 @@ static const struct { size_t at; const char *name, *words; } counts[] = {
 	{ offsetof(struct coverage_source, hidden), "by_host", "matched by host alone" },
 	{ offsetof(struct coverage_source, differ), "outcome_differs", "without a record of that outcome" },
 	{ offsetof(struct coverage_source, bad), "bad_lines", "lines that are no action" },
+	{ offsetof(struct coverage_source, beyond), "beyond_sees", "that he says not to see" },
 	{ offsetof(struct coverage_source, left_out), "left_out", "lines he left out" },
 	{ offsetof(struct coverage_source, unread), "unread", "lines he did not understand" },
 };

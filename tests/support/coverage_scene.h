@@ -14,7 +14,7 @@
 	"\"proxy\",\"version\":\"1\",\"sees\":[" sees "],\"cannot_see\":[" cannot \
 	"],\"leaves_out\":[" leaves "]}"
 
-#define HEAD "{\"v\":1,\"type\":\"countersign-truth\",\"source\":\"s\",\"sees\":[{\"kind\":\"http\"}]"
+#define HEAD "{\"v\":1,\"type\":\"countersign-truth\",\"source\":\"s\",\"sees\":[{\"kind\":\"http\"},{\"kind\":\"tcp\"},{\"kind\":\"dns\"}]"
 #define AT(s) "\"t\":\"2026-11-30T01:00:" s "Z\""
 #define SEEN(s, path) "{" AT(s) ",\"kind\":\"http\",\"verb\":\"GET\",\"target\":\"https://h" path "\"}\n"
 

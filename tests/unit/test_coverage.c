@@ -176,6 +176,41 @@ by_name(void **state)
 
 #define FULL HEAD ",\"exhaustive\":true"
 
+/* Files that contradict themselves: with an action that they say not to see, or of a
+ * time that is not over.  What they saw without a record is a gap all the same. */
+static void
+contradictions(void **state)
+{
+#define SEES_A "{\"v\":1,\"type\":\"countersign-truth\",\"source\":\"s\",\"sees\":" \
+	"[{\"kind\":\"http\",\"targets\":[\"https://h/a*\"]}]}\n"
+#define UNTIL(s) FULL ",\"from\":\"2026-11-30T01:00:00.000000Z\",\"to\":\"2026-11-30T01:00:" s "Z\"}\n"
+	struct scene s;
+	const char *files[] = { s.truth };
+	struct coverage_options options = { .truth = files, .truths = 1 };
+
+	scene_begin(&s, ALL);
+	scene_at(&s, 10);
+	scene_outcome(&s, scene_request(&s, "use", "allow", "/a", ""), ",\"status\":200");
+	scene_outcome(&s, scene_request(&s, "use", "allow", "/b", ""), ",\"status\":200");
+	assert_int_equal(scene_judge(&s, SEES_A SEEN("10.000000", "/a")), VERIFY_COMPLETE);
+	assert_int_equal(s.coverage->source[0].beyond, 0);
+	assert_int_equal(scene_judge(&s, SEES_A SEEN("10.000000", "/a") SEEN("10.000000", "/b")),
+	    VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(s.coverage->source[0].beyond, 1);
+	assert_non_null(strstr(s.result->coverage.text, "says not to see"));
+	assert_int_equal(scene_judge(&s, SEES_A SEEN("10.000000", "/a") SEEN("10.000000", "/c")), VERIFY_GAP);
+	/* until behind the verifier's time, give or take the window of 2 s */
+	for (int i = 0; i < 3; i++) {
+		options.now_us = (T0 + 50 - i) * 1000000;
+		write_file(s.base, "truth.jsonl", UNTIL("51.000000") SEEN("10.000000", "/a") SEEN("10.000000", "/b"),
+		    strlen(UNTIL("51.000000") SEEN("10.000000", "/a") SEEN("10.000000", "/b")));
+		assert_int_equal(scene_judge_as(&s, &options), i < 2 ? VERIFY_COMPLETE : VERIFY_NOT_ESTABLISHED);
+		assert_int_equal(s.coverage->source[0].ahead, i == 2);
+	}
+	assert_non_null(strstr(s.result->coverage.text, "not over"));
+	scene_end(&s);
+}
+
 static void
 what_was_not_seen(void **state)
 {
@@ -355,6 +390,7 @@ main(void)
 		cmocka_unit_test(refused_and_hidden),
 		cmocka_unit_test(tunnels_and_connections),
 		cmocka_unit_test(by_name),
+		cmocka_unit_test(contradictions),
 		cmocka_unit_test(what_was_not_seen),
 		cmocka_unit_test(outcomes_are_one),
 		cmocka_unit_test(nothing_was_sent),

@@ -121,6 +121,54 @@ json_logs(void **state)
 	truth_free(&t);
 }
 
+/* That the truth sees these kinds, in this order, and no others. */
+static void
+sees(const struct truth *t, const char *const *kinds, size_t n)
+{
+	assert_int_equal(t->sees.n, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(t->sees.one[i].kind, kinds[i]);
+		assert_null(t->sees.one[i].targets);
+	}
+	assert_int_equal(t->beyond, 0);
+}
+
+/* Each protocol that is there, or those that were asked for. */
+static void
+protocols(void **state)
+{
+	static const char log[] = "1 a.example.com 443\n1 b.example.com 53 udp\n"
+	    "1 c.example.com 1 sctp\n1 d.example.com 53 udp\n";
+	struct import_options options = { .format = IMPORT_EGRESS, .source = "nft" };
+	static char many[40 * 32];
+	struct import_result result;
+	struct truth t;
+	size_t len = 0;
+
+	assert_int_equal(imported(log, &options, &result, &t), 4);
+	sees(&t, (const char *const[]){ "tcp", "udp", "sctp" }, 3);
+	truth_free(&t);
+	options.protocol[options.protocols++] = "udp";
+	options.protocol[options.protocols++] = "icmp";
+	assert_int_equal(imported(log, &options, &result, &t), 2);
+	assert_int_equal(result.left_out, 2);
+	assert_int_equal(result.unread, 0);
+	sees(&t, (const char *const[]){ "udp", "icmp" }, 2);
+	truth_free(&t);
+	options.format = IMPORT_CONNTRACK;
+	assert_int_equal(imported("[1.0] [NEW] tcp 6 1 src=192.0.2.7 dst=192.0.2.8 sport=1 dport=2\n"
+	    "[1.0] [NEW] udp 17 1 src=192.0.2.7 dst=192.0.2.8 sport=1 dport=2\n", &options, &result, &t), 1);
+	sees(&t, (const char *const[]){ "udp", "icmp" }, 2);
+	truth_free(&t);
+	options = (struct import_options){ .format = IMPORT_EGRESS, .source = "nft" };
+	for (unsigned i = 0; i < 40; i++)
+		len += (size_t)snprintf(many + len, sizeof(many) - len, "1 a.example.com 1 p%u\n", i);
+	assert_int_equal(imported(many, &options, &result, &t), IMPORT_PROTOCOLS_MAX - 1);
+	assert_int_equal(result.unread, 41 - IMPORT_PROTOCOLS_MAX);
+	assert_int_equal(t.beyond, 0);
+	truth_free(&t);
+}
+
 static void
 egress_logs(void **state)
 {
@@ -135,6 +183,7 @@ egress_logs(void **state)
 	assert_string_equal(t.seen[0].key, "tcp\n*\napi.example.com:443");
 	assert_string_equal(t.seen[1].key, "tcp\n*\n[2001:db8::1]:22");
 	assert_string_equal(t.seen[2].key, "udp\n*\nns.example.com:53");
+	sees(&t, (const char *const[]){ "tcp", "udp" }, 2);
 	truth_free(&t);
 }
 
@@ -170,6 +219,7 @@ conntrack_events(void **state)
 	assert_string_equal(t.seen[1].key, "udp\n*\n192.0.2.53:53");
 	assert_string_equal(t.seen[2].key, "icmp\n*\n192.0.2.1");
 	assert_string_equal(t.seen[3].key, "tcp\n*\n[2001:db8::5]:443");
+	sees(&t, (const char *const[]){ "udp", "tcp", "icmp" }, 3);
 	truth_free(&t);
 }
 
@@ -204,6 +254,7 @@ main(void)
 		cmocka_unit_test(days_and_clients),
 		cmocka_unit_test(json_logs),
 		cmocka_unit_test(egress_logs),
+		cmocka_unit_test(protocols),
 		cmocka_unit_test(conntrack_events),
 		cmocka_unit_test(conntrack_table),
 	};
