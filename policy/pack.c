@@ -190,7 +190,7 @@ note_revision(struct policy_pack *pack)
 	const struct value *v = value_member(pack->manifest, "revision");
 	size_t i;
 
-	if (v == NULL || v->kind != VALUE_STRING)
+	if (v == NULL || v->kind == VALUE_NULL)
 		return;
 	for (i = 0; i < v->str.n && i < POLICY_REVISION_MAX; i++)
 		pack->revision[i] = v->str.p[i] < ' ' || v->str.p[i] > '~' ?
@@ -206,7 +206,8 @@ load_manifest(struct policy_pack *pack, char *err, size_t err_len)
 	if (file == NULL)
 		return true;
 	pack->manifest = parse(pack, file, &manifest_limits, err, err_len);
-	if (pack->manifest == NULL)
+	if (pack->manifest == NULL ||
+	    !pack_manifest_check(pack->manifest, err, err_len))
 		return false;
 	value_freeze(&pack->arena, pack->manifest);
 	note_revision(pack);

@@ -48,6 +48,9 @@ struct policy_pack {
 	char revision[POLICY_REVISION_MAX + 1];
 };
 
+/* Are the members that OPA knows of its types?  Null is none. */
+bool pack_manifest_check(const struct value *manifest, char *err, size_t err_len);
+
 int pack_files_read_dir(struct pack_files *files, const char *dir, char *err,
     size_t err_len);
 /* A directory or a tar.gz, sorted by path. */
