@@ -197,6 +197,8 @@ json_all(struct json_out *o, const struct report *report)
 	json_statements(o, whole);
 	json_out_uint(o, "dropped", r->drops);
 	json_out_uint(o, "counted_refusals", r->counted);
+	json_out_bool(o, "counted_refusals_established",
+	    r->unclosed == 0 && r->completeness.verdict == VERIFY_COMPLETE);
 	report_json_findings(r, o);
 	json_streams(o, report);
 	json_anchors(o, r);

@@ -154,6 +154,19 @@ text_verdict(const struct report *report, bool colour, FILE *out)
 	    ", since not all could be scanned");
 }
 
+/* A broker tells what it only counts every few seconds, and at its end. */
+static void
+text_counted(const struct verify_result *r, FILE *out)
+{
+	if (r->counted_records > 0)
+		fprintf(out, "  %" PRIu64 " refusals are told by number, in %" PRIu64 " records: "
+		    "more than are written one by one\n", r->counted, r->counted_records);
+	if (r->unclosed > 0)
+		fprintf(out, "  how many refusals were only counted is not established: %" PRIu64
+		    " session%s without a close did not tell the last of %s\n", r->unclosed,
+		    r->unclosed == 1 ? "" : "s", r->unclosed == 1 ? "its own" : "theirs");
+}
+
 int
 report_text(const struct report *report, bool colour, FILE *out)
 {
@@ -170,9 +183,7 @@ report_text(const struct report *report, bool colour, FILE *out)
 	covered_text(report->coverage, out);
 	presealed_text(report, out);
 	text_unvouched(r, out);
-	if (r->counted_records > 0)
-		fprintf(out, "  %" PRIu64 " refusals are told by number, in %" PRIu64 " records: "
-		    "more than are written one by one\n", r->counted, r->counted_records);
+	text_counted(r, out);
 	text_streams(r, colour, out);
 	if (report->trust != NULL)
 		fprintf(out, "  trust policy with SHA-256 %s\n", report->trust);

@@ -157,6 +157,8 @@ judge_streams(struct pass *pass, bool good)
 		return -1;
 	for (i = 0; i < pass->chain.count; i++) {
 		r->drops += pass->chain.stream[i].dropped;
+		r->unclosed += pass->chain.stream[i].cuts +
+		    (pass->load->kind == VERIFY_LEDGER && pass->chain.stream[i].open);
 		r->verdict = verify_worse(r->verdict, judge_stream(pass,
 		    &pass->chain.stream[i], good &&
 		    pass->chain.stream[i].last_index < r->sealed, &r->stream[i]));

@@ -111,6 +111,7 @@ struct verify_result {
 	uint64_t counted, counted_records;	/* refusals told by number, in so many records */
 	uint64_t scans_found;	/* signed scan records that say a secret was found */
 	uint64_t scan_found;	/* the index of the first of them */
+	uint64_t unclosed;		/* sessions without a close: what they had only counted is not here */
 	uint64_t drops;			/* records declared as dropped */
 	struct verify_anchor anchor[TRUST_WITNESSES_MAX + TRUST_AUTHORITIES_MAX];
 	unsigned anchors;

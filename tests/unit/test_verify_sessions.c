@@ -117,6 +117,27 @@ after_crash(void **state)
 	assert_int_equal(verify(), VERIFY_NOT_ESTABLISHED);
 	assert_non_null(case_find(&c, "no_close"));
 	assert_int_equal(c.result.finding_count, 1);
+	assert_int_equal(c.result.unclosed, 1);
+}
+
+/* Sessions that did not tell what they had only counted: cut, or not over yet. */
+static void
+unclosed(void **state)
+{
+	restart();
+	add("open", "{}");
+	add("close", "{}");
+	assert_int_equal(verify(), VERIFY_COMPLETE);
+	assert_int_equal(c.result.unclosed, 0);
+	restart();
+	add("open", "{}");
+	add("open", "{}");
+	add("open", "{}");
+	assert_int_equal(verify(), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(c.result.unclosed, 3);
+	add("close", "{}");
+	assert_int_equal(verify(), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(c.result.unclosed, 2);
 }
 
 /* Losses that are none, in a batch like all others too. */
@@ -169,6 +190,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(openings),
 		cmocka_unit_test(after_crash),
+		cmocka_unit_test(unclosed),
 		cmocka_unit_test(drops),
 		cmocka_unit_test(other_holes),
 	};
