@@ -10,6 +10,7 @@
 #include "ledger/coverage/recorded.h"
 #include "ledger/export/vlc1.h"
 #include "ledger/tree/note.h"
+#include "ledger/input.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -289,7 +290,7 @@ read_header(struct job *j)
 		snprintf(j->header, sizeof(j->header), "%s", given != NULL ? given : "");
 		return given != NULL && strlen(given) >= sizeof(j->header) ? -1 : 0;
 	}
-	if ((in = fopen(given + 1, "re")) == NULL)
+	if ((in = input_open(given + 1)) == NULL)
 		return -1;
 	n = fread(j->header, 1, sizeof(j->header) - 1, in);
 	fclose(in);

@@ -6,6 +6,7 @@
 #include "ledger/confine.h"
 #include "log.h"
 #include "witness/serve.h"
+#include "ledger/input.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -64,7 +65,7 @@ read_vkey(const char *given, struct note_key *key)
 
 	if (note_key_parse(key, given, strlen(given)) == 0)
 		return 0;
-	if ((in = fopen(given, "re")) == NULL)
+	if ((in = input_open(given)) == NULL)
 		return -1;
 	len = fread(text, 1, sizeof(text) - 1, in);
 	fclose(in);

@@ -1,4 +1,5 @@
 #include "export/position.h"
+#include "ledger/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +20,12 @@ position_load(const char *path, struct position *p, char *err, size_t err_len)
 	char text[TEXT_MAX + 1], hex[65];
 	unsigned long long next;
 	size_t n, got;
-	FILE *in = fopen(path, "re");
+	FILE *in = input_open(path);
 
 	if (in == NULL && errno == ENOENT)
 		return 0;
 	if (in == NULL) {
-		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
+		snprintf(err, err_len, "%.200s: %s", path, input_why(errno));
 		return -1;
 	}
 	n = fread(text, 1, TEXT_MAX, in);

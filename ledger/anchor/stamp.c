@@ -1,4 +1,5 @@
 #include "ledger/anchor/stamp.h"
+#include "ledger/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +145,7 @@ read_info(const TS_TST_INFO *info, struct stamp *out)
 static unsigned
 each_authority(const char *ca_file, bool (*each)(void *, X509 *), void *context)
 {
-	FILE *in = fopen(ca_file, "re");
+	FILE *in = input_open(ca_file);
 	bool stop = false;
 	unsigned n = 0;
 	X509 *cert;

@@ -1,5 +1,6 @@
 #include "ledger/anchor/trust.h"
 #include "ledger/anchor/stamp.h"
+#include "ledger/input.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -454,7 +455,7 @@ struct trust *
 trust_load(const char *path, char *err, size_t err_len)
 {
 	char dir[TRUST_PATH_MAX] = ".", why[256], *bytes, *slash;
-	FILE *in = fopen(path, "re");
+	FILE *in = input_open(path);
 	struct trust *trust = NULL;
 	size_t len = 0;
 
@@ -462,7 +463,7 @@ trust_load(const char *path, char *err, size_t err_len)
 	if (in != NULL && bytes != NULL)
 		len = fread(bytes, 1, TRUST_BYTES_MAX + 1, in);
 	if (in == NULL || bytes == NULL || ferror(in)) {
-		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
+		snprintf(err, err_len, "%.200s: %s", path, input_why(errno));
 	} else if (len > TRUST_BYTES_MAX || strlen(path) >= sizeof(dir)) {
 		snprintf(err, err_len, "%.200s: too long", path);
 	} else {

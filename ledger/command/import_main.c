@@ -12,6 +12,7 @@
 #include "ledger/coverage/import.h"
 #include "ledger/output/shown.h"
 #include "ledger/record/record.h"
+#include "ledger/input.h"
 
 static const char import_help[] =
 "Make a file of ground truth of a log that somebody else keeps: what a service,\n"
@@ -255,8 +256,8 @@ coverage_import(int argc, char **argv, const struct coverage_defaults *d)
 
 	if (status >= 0)
 		return status;
-	if (a.log != NULL && (in = fopen(a.log, "re")) == NULL) {
-		shown_complain("%s coverage import: %s: %s", d->program, a.log, strerror(errno));
+	if (a.log != NULL && (in = input_open(a.log)) == NULL) {
+		shown_complain("%s coverage import: %s: %s", d->program, a.log, input_why(errno));
 		return EXIT_USAGE_OR_IO;
 	}
 	status = make_truth(d, &a, in != NULL ? in : stdin, &text, &len, &result);

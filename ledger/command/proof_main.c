@@ -5,6 +5,7 @@
 #include "ledger/record/record.h"
 #include "ledger/tree/epochs.h"
 #include "ledger/tree/proof.h"
+#include "ledger/input.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -73,8 +74,8 @@ slurp(const struct args *args, const char *path, size_t max, size_t *len)
 
 	if (strcmp(path, "-") == 0)
 		return read_all(args, path, stdin, max, len);
-	if ((in = fopen(path, "re")) == NULL) {
-		complain(args, path, strerror(errno));
+	if ((in = input_open(path)) == NULL) {
+		complain(args, path, input_why(errno));
 		return NULL;
 	}
 	text = read_all(args, path, in, max, len);

@@ -18,6 +18,7 @@
 #include "ledger/report/html.h"
 #include "ledger/report/report.h"
 #include "ledger/verify/load.h"
+#include "ledger/input.h"
 
 #define WHY 256	/* bytes of a reason */
 
@@ -32,9 +33,9 @@ load_key(const char *given, bool must, struct note_key *key, char *err,
 
 	if (note_key_parse(key, given, strlen(given)) == 0)
 		return 0;
-	if ((file = fopen(given, "re")) == NULL) {
+	if ((file = input_open(given)) == NULL) {
 		snprintf(err, err_len, "--key %.200s: neither a vkey nor a file that can "
-		    "be read: %s", given, strerror(errno));
+		    "be read: %s", given, input_why(errno));
 		return must ? -1 : 1;
 	}
 	len = fread(buf, 1, sizeof(buf), file);

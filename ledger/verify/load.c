@@ -13,6 +13,7 @@
 #include "ledger/verify/keys.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/vouch.h"
+#include "ledger/input.h"
 
 #define THREADS_DEFAULT_MAX 4
 
@@ -106,12 +107,12 @@ load_head(struct load *load, const struct verify_options *options, char *err,
     size_t err_len)
 {
 	char buf[NOTE_MAX];
-	FILE *file = fopen(options->head, "re");
+	FILE *file = input_open(options->head);
 	size_t len;
 
 	if (file == NULL) {
 		snprintf(err, err_len, "%.200s: the saved head cannot be read: %s",
-		    options->head, strerror(errno));
+		    options->head, input_why(errno));
 		return -1;
 	}
 	len = fread(buf, 1, sizeof(buf), file);

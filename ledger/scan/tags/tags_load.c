@@ -8,6 +8,7 @@
 #include "ledger/io.h"
 #include "ledger/record/record.h"
 #include "ledger/scan/tags/tags.h"
+#include "ledger/input.h"
 
 #define BLOCK (1024 * 1024)
 #define KEPT (RECORD_LINE_MAX + 1)	/* of the block before: a whole line */
@@ -17,12 +18,12 @@ scan_tags_load(const char *path, char commitment[SCAN_TAGS_COMMITMENT_MAX],
     char *err, size_t err_len)
 {
 	char *text = malloc(SCAN_TAGS_FILE_MAX + 1), why[160];
-	FILE *in = fopen(path, "re");
+	FILE *in = input_open(path);
 	struct scan_tags *tags = NULL;
 	size_t len;
 
 	if (in == NULL || text == NULL) {
-		snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
+		snprintf(err, err_len, "%.200s: %s", path, input_why(errno));
 		goto out;
 	}
 	len = fread(text, 1, SCAN_TAGS_FILE_MAX + 1, in);
