@@ -68,8 +68,8 @@ burst_of(struct gate *gate)
 	return burst >= 0 ? (unsigned)burst : REFUSALS_BURST;
 }
 
-bool
-refusals_alone(struct gate *gate, struct run *run, const struct gate_counted *what)
+static bool
+alone(struct gate *gate, struct run *run, const struct gate_counted *what)
 {
 	const unsigned burst = burst_of(gate);
 	const int64_t now_ms = gate_now_ms();
@@ -94,7 +94,7 @@ gate_refusal_alone(struct gate *gate, struct run *run,
 	struct gate_counted what;
 
 	counted_of(&what, refusal, uid, kind, refusal->tainted ? NULL : target);
-	return refusals_alone(gate, run, &what);
+	return alone(gate, run, &what);
 }
 
 bool
@@ -106,7 +106,7 @@ problem_alone(struct gate *gate, struct run *run, const struct gate_problem *why
 
 	gate_text_copy(what.rule, sizeof(what.rule), why->rule);
 	gate_text_copy(what.reason, sizeof(what.reason), why->detail);
-	return refusals_alone(gate, run, &what);
+	return alone(gate, run, &what);
 }
 
 /* The caller holds the lock, and takes over the list's reference. */

@@ -32,10 +32,6 @@ struct refusals {
 
 void refusals_free(struct refusals *refusals);
 
-/* gate_refusal_alone() for who has a problem and no verdict. */
-bool refusals_alone(struct gate *gate, struct run *run,
-    const struct gate_counted *what);
-
 /* At the end of the gate: nobody is left to tell. */
 void refusals_forget(struct gate *gate);
 

@@ -246,7 +246,6 @@ void record_outcome(struct exchange *exchange);
 /* The upstream's buffer is about to be given up: what is in it was not sent. */
 void record_unsent(struct exchange *exchange);
 void record_take(struct worker *worker);
-void record_retry(struct worker *worker);	/* what waits goes into the ring, as far as it has room */
 /* At the end of a turn: the same, and the recorder learns of it; of what nobody
  * waits for (outcomes) a moment later, unless now. */
 void record_hand_over(struct worker *worker, bool now);

@@ -52,23 +52,6 @@ park(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
 	return 0;
 }
 
-/* Records go into the ring some at a time, at the latest when the turn ends. */
-static int
-submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
-    struct run *settles)
-{
-	/* What nobody waits for is kept for a recorder that is silent. */
-	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX ||
-	    (ticket != LEDGER_NO_RECEIPT && silent(worker)) ||
-	    park(worker, record, ticket, settles) != 0)
-		return -1;
-	worker->queued = true;
-	worker->awaited |= ticket != LEDGER_NO_RECEIPT;
-	if (worker->n_backlog >= HAND_OVER_AT)
-		record_retry(worker);
-	return 0;
-}
-
 /* Its record is on its way. */
 static void
 settle(struct backlog *entry)
@@ -90,8 +73,9 @@ settle_handed(struct worker *worker)
 	}
 }
 
-void
-record_retry(struct worker *worker)
+/* What waits goes into the ring, as far as it has room. */
+static void
+retry(struct worker *worker)
 {
 	struct backlog *entry;
 
@@ -104,6 +88,23 @@ record_retry(struct worker *worker)
 		entry->next = worker->handed;
 		worker->handed = entry;
 	}
+}
+
+/* Records go into the ring some at a time, at the latest when the turn ends. */
+static int
+submit(struct worker *worker, const struct ledger_record *record, uint64_t ticket,
+    struct run *settles)
+{
+	/* What nobody waits for is kept for a recorder that is silent. */
+	if (!healthy(worker) || record->body_len > LEDGER_BODY_MAX ||
+	    (ticket != LEDGER_NO_RECEIPT && silent(worker)) ||
+	    park(worker, record, ticket, settles) != 0)
+		return -1;
+	worker->queued = true;
+	worker->awaited |= ticket != LEDGER_NO_RECEIPT;
+	if (worker->n_backlog >= HAND_OVER_AT)
+		retry(worker);
+	return 0;
 }
 
 static void
@@ -125,7 +126,7 @@ wake_recorder(struct worker *worker)
 void
 record_hand_over(struct worker *worker, bool now)
 {
-	record_retry(worker);
+	retry(worker);
 	if (!worker->queued)
 		return;
 	if (now || (worker->awaited && !worker->postponed) ||
@@ -376,7 +377,7 @@ record_take(struct worker *worker)
 		if (exchange != NULL)
 			answered(exchange, &receipt);
 	}
-	record_retry(worker);
+	retry(worker);
 	if (healthy(worker))
 		return;
 	/* Nobody answers any more; nothing that waits may go on. */
