@@ -161,11 +161,22 @@ as_pinned(const struct trust_log *log, const struct epochs *epochs)
 	return true;
 }
 
+/* Are keys enough to reach each that the policy pins?  Else the one that signed may
+ * have been out of force by then, and in anybody's hands. */
+static bool
+reached(const struct trust_log *log, unsigned keys)
+{
+	for (unsigned i = 0; i < log->epochs; i++)
+		if (log->epoch[i].epoch >= keys)
+			return false;
+	return true;
+}
+
 /* The key that signed the proof's checkpoint, if it follows from the pinned
- * one.  0; 1: refuted, and said; or -1 and said. */
+ * one, and how many keys there are.  0; 1: refuted, and said; or -1 and said. */
 static int
 later_key(const struct args *args, const struct trust_log *log, const char *proof,
-    size_t len, struct note_key *key)
+    size_t len, struct note_key *key, unsigned *keys)
 {
 	struct epochs epochs = { .count = 0 };
 	struct checkpoint at;
@@ -174,6 +185,7 @@ later_key(const struct args *args, const struct trust_log *log, const char *proo
 	char *text;
 	int status = -1;
 
+	*keys = 1;
 	if (args->epochs == NULL)
 		return 0;
 	if ((text = slurp(args, args->epochs, EPOCHS_BYTES_MAX, &n)) == NULL)
@@ -188,6 +200,7 @@ later_key(const struct args *args, const struct trust_log *log, const char *proo
 		puts("refuted: the key of an epoch is not the one that the policy pins");
 	if (status == 0 && proof_checkpoint(proof, len, &at) == 0)
 		*key = *epochs_key(&epochs, at.size);
+	*keys = epochs.count;
 	epochs_free(&epochs);
 	free(text);
 	return status;
@@ -257,6 +270,7 @@ check(const struct args *args, const struct trust *trust,
 	struct checkpoint checkpoint = { .size = 0 };
 	const char *why = "";
 	uint64_t index = 0;
+	unsigned keys;
 	char *text;
 	size_t len;
 	int status;
@@ -272,13 +286,19 @@ check(const struct args *args, const struct trust *trust,
 	}
 	if (log != NULL)
 		*key = log->key;
-	if ((status = later_key(args, log, text, len, key)) != 0) {
+	if ((status = later_key(args, log, text, len, key, &keys)) != 0) {
 		free(text);
 		return status > 0 ? REFUTED : USAGE_OR_IO;
 	}
 	status = proof_check(text, len, leaf, key, &index, &checkpoint, &why);
-	if (status == 0)
+	if (status == 0 && log != NULL && !reached(log, keys)) {
+		puts("not_established: the policy pins a later key of this log, and "
+		    "whether the one that signed was still in force is for --epochs "
+		    "to show");
+		status = NOT_ESTABLISHED;
+	} else if (status == 0) {
 		status = conclude(trust, text, len, &checkpoint, index);
+	}
 	free(text);
 	if (status >= 0)
 		return status;
