@@ -55,9 +55,10 @@ text_place(const struct verify_finding *f, FILE *out)
 		    f->type[0] != '\0' ? ", " : "", f->type);
 	if (f->has_index)
 		before = ", ";
-	if (f->line != 0)
+	if (f->line != 0) {	/* what is of a whole file says of which by itself */
 		fprintf(out, "%sline %" PRIu64 " of ", before, f->line);
-	put_safe(f->file, out);
+		put_safe(f->file, out);
+	}
 	if (f->has_index || f->line != 0)
 		fputs(": ", out);
 }

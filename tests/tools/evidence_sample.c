@@ -149,9 +149,10 @@ put_grant(struct maker *m, uint64_t parent)
 	sodium_bin2hex(hex, sizeof(hex), m->line[parent].leaf, TREE_HASH_LEN);
 	snprintf(body, sizeof(body), "{\"state\":\"issued\",\"grant\":\"g_sample0001\","
 	    "\"parent\":\"%s\",\"rule\":\"binding/allow\",\"reason\":\"binding api allows it\","
-	    "\"action\":\"http:POST\",\"uses\":1,\"requests\":1,\"expires_s\":1764430861,\"input\":{\"action\":"
+	    "\"action\":\"http:POST\",\"uses\":1,\"requests\":1,\"expires_s\":%lld,\"input\":{\"action\":"
 	    "{\"kind\":\"http\",\"verb\":\"POST\"},\"target\":{\"scheme\":\"https\",\"host\":"
-	    "\"api.example.com\",\"port\":443,\"path\":\"/repos/team/app/issues\"}}}", hex);
+	    "\"api.example.com\",\"port\":443,\"path\":\"/repos/team/app/issues\"}}}", hex,
+	    (long long)(m->time_us / 1000000 + 300));
 	return maker_add(m, "broker", "grant", RUN, body);
 }
 
@@ -218,6 +219,21 @@ put_clean(struct maker *m, const char *run)
 	maker_add(m, "broker", "scan", RUN, body);
 }
 
+/* The run that nobody asks about; number is that of its opening. */
+static void
+put_other_end(struct maker *m, uint64_t number)
+{
+	char body[256], hex[65];
+	int closed;
+
+	sodium_bin2hex(hex, sizeof(hex), m->line[number].leaf, TREE_HASH_LEN);
+	snprintf(body, sizeof(body), "{\"state\":\"closed\",\"parent\":\"%s\"}", hex);
+	closed = (int)maker_add(m, "broker", "run", "run_other", body);
+	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"first_seq\":2,\"last_seq\":%d,"
+	    "\"first_index\":2,\"last_index\":%d}", hex, (int)m->stream[0].seq - 1, closed);
+	maker_add(m, "broker", "teardown", "run_other", body);
+}
+
 static void
 put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 {
@@ -230,9 +246,11 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 	maker_add(m, "broker", "secret", NULL, "{\"event\":\"stored\",\"name\":\"api\","
 	    "\"version\":1,\"backend\":\"file\"}");
 	other = maker_add(m, "broker", "run", "run_other", "{\"state\":\"open\",\"limits\":{},\"placeholders\":0}");
-	run = maker_add(m, "broker", "run", RUN, "{\"state\":\"open\",\"principal\":"
+	snprintf(body, sizeof(body), "{\"state\":\"open\",\"principal\":"
 	    "\"hmac:cc71ef8795ec94717c0a6b76044fd7f2\",\"agent\":{\"name\":\"agent.sh\"},"
-	    "\"pid\":4711,\"limits\":{\"requests\":500},\"placeholders\":1}");
+	    "\"pid\":4711,\"limits\":{\"requests\":%zu},\"placeholders\":1}",
+	    requests > 500 ? requests : 500);
+	run = maker_add(m, "broker", "run", RUN, body);
 	sodium_bin2hex(hex, sizeof(hex), m->line[run].leaf, TREE_HASH_LEN);
 	for (i = 0; i < requests; i++) {
 		m->time_us += (int64_t)(i % 40 == 39 ? 9000000 : 60000 + i * 7919 % 400000);
@@ -262,6 +280,7 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 	    (int)closed_seq, (int)closed);
 	maker_add(m, "broker", "teardown", RUN, body);
 	maker_seal(m);
+	put_other_end(m, other);
 	snprintf(body, sizeof(body), "{\"first_seq\":0,\"last_seq\":%d}", (int)m->stream[0].seq);
 	maker_add(m, "broker", "close", NULL, body);
 	maker_seal(m);
