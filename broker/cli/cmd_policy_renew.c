@@ -3,7 +3,6 @@
  * that an older version made.  What people edit, data.json, stays.
  */
 #include "cli/cmd.h"
-#include "cli/client.h"
 #include "cli/data.h"
 #include "policy/policy.h"
 #include "private_file.h"
@@ -118,31 +117,24 @@ put_in_place(struct renew *renew)
 }
 
 static int
-put_back(const struct renew *renew)
+put_back(void *arg)
 {
+	const struct renew *renew = arg;
+
 	return rename(renew->old, renew->next) == 0 ?
 	    rename(renew->aside, renew->old) : -1;
 }
 
 /* A daemon that runs decides by it at once; what it refuses is put back. */
 static int
-tell_daemon(const struct renew *renew)
+tell_daemon(struct renew *renew)
 {
-	struct client_reply reply;
-	enum client_result result;
-	int rc = CLI_OK;
+	char kept[2 * PATH_MAX + 80];
 
-	result = client_operator("POST", "/v1/policy/reload", NULL, &reply);
-	if (result == CLIENT_REFUSED || result == CLIENT_BROKEN) {
-		rc = client_fail(result, &reply);
-		if (reply.status == 422 && put_back(renew) == 0)
-			cli_err("the pack was put back as it was");
-		else
-			cli_err("%s is renewed; the daemon still decides by the "
-			    "old one, in %s", renew->old, renew->aside);
-	}
-	client_reply_release(&reply);
-	return rc;
+	snprintf(kept, sizeof(kept), "%s is renewed; the daemon still decides by "
+	    "the old one, in %s", renew->old, renew->aside);
+	return data_put_in_force(put_back, renew,
+	    "the pack was put back as it was", kept);
 }
 
 static int

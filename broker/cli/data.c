@@ -168,8 +168,9 @@ check(const char *text, size_t len)
 	return -1;
 }
 
-static int
-tell_daemon(struct data *data)
+int
+data_put_in_force(int (*put_back)(void *), void *arg, const char *done,
+    const char *kept)
 {
 	struct client_reply reply;
 	enum client_result result;
@@ -178,17 +179,31 @@ tell_daemon(struct data *data)
 	result = client_operator("POST", "/v1/policy/reload", NULL, &reply);
 	if (result == CLIENT_REFUSED || result == CLIENT_BROKEN) {
 		rc = client_fail(result, &reply);
-		if (reply.status == 422 && private_file_replace(data->path,
-		    data->old, data->old_len) == 0)
-			cli_err("the policy was put back as it was");
-		else
-			cli_err("%s is written; the daemon still decides by the "
-			    "old one: once the cause is gone, `countersign policy "
-			    "reload` puts it in force, as does a restart",
-			    data->path);
+		cli_err("%s", reply.status == 422 && put_back(arg) == 0 ? done :
+		    kept);
 	}
 	client_reply_release(&reply);
 	return rc;
+}
+
+static int
+put_back(void *arg)
+{
+	const struct data *data = arg;
+
+	return private_file_replace(data->path, data->old, data->old_len);
+}
+
+static int
+tell_daemon(struct data *data)
+{
+	char kept[PATH_MAX + 160];
+
+	snprintf(kept, sizeof(kept), "%s is written; the daemon still decides by "
+	    "the old one: once the cause is gone, `countersign policy reload` "
+	    "puts it in force, as does a restart", data->path);
+	return data_put_in_force(put_back, data,
+	    "the policy was put back as it was", kept);
 }
 
 /* Where a bundle decides, this text does not. */

@@ -36,4 +36,12 @@ json_t *data_array(json_t *parent, const char *name);
 enum data_change { DATA_GIVES, DATA_TAKES };
 int data_commit(struct data *data, enum data_change change);
 
+/*
+ * Have a running daemon decide by what now stands in HOME/pack.  What it refuses
+ * put_back takes back (0: done); `done` is said then, `kept` where it stays.  An
+ * exit status.
+ */
+int data_put_in_force(int (*put_back)(void *), void *arg, const char *done,
+    const char *kept);
+
 #endif

@@ -1,7 +1,8 @@
 /*
  * Decisions that may have to wait, for a policy server or for the vault's store
- * (vault_waits), on threads of their own: a worker's loop never waits for one.  Each takes the question that has
- * waited longest, has the gate decide it, and posts it back to its worker.
+ * (vault_waits), on threads of their own: a worker's loop never waits for one.
+ * Each takes the question that has waited longest, has the gate decide it, and
+ * posts it back to its worker.
  */
 #ifndef BROKER_DECIDER_H
 #define BROKER_DECIDER_H

@@ -187,4 +187,16 @@ fake_recent(const char *type, unsigned back)
 	return NULL;
 }
 
+/* How many records of that type the run has. */
+static inline size_t
+fake_count(const char *type, const char *run)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fake_n_records; i++)
+		n += strcmp(fake_records[i].type, type) == 0 &&
+		    strcmp(fake_records[i].run, run) == 0;
+	return n;
+}
+
 #endif

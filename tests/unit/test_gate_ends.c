@@ -10,23 +10,11 @@ static struct gate *meanwhile_gate;
 static enum ledger_status then;
 static const char *then_type;
 
-/* How many records of that type the run has. */
-static unsigned
-count(const char *type, const char *run)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < fake_n_records; i++)
-		n += strcmp(fake_records[i].type, type) == 0 &&
-		    strcmp(fake_records[i].run, run) == 0;
-	return n;
-}
-
 static void
 has_its_end(const char *run)
 {
-	assert_int_equal(count("run", run), 2);
-	assert_int_equal(count("teardown", run), 1);
+	assert_int_equal(fake_count("run", run), 2);
+	assert_int_equal(fake_count("teardown", run), 1);
 }
 
 /* All places are taken while the opening is written. */
@@ -120,7 +108,7 @@ test_full(void **state)
 			assert_int_equal(gate_run_close(s.gate, &fake_port, run, &closer,
 			    &summary, &why), -1);
 			assert_string_equal(why.rule, "ledger/full");
-			assert_int_equal(count("teardown", run_id(run)), 0);
+			assert_int_equal(fake_count("teardown", run_id(run)), 0);
 			assert_int_equal(gate_ends_pay(s.gate, &fake_port, &why), 1);
 			fake_meanwhile = NULL;
 			fake_status = LEDGER_DURABLE;

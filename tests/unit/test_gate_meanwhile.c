@@ -5,17 +5,6 @@
 
 static struct scene s;
 
-static size_t
-count(const char *type, const char *run)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < fake_n_records; i++)
-		n += strcmp(fake_records[i].type, type) == 0 &&
-		    strcmp(fake_records[i].run, run) == 0;
-	return n;
-}
-
 static void
 close_run(void)
 {
@@ -69,7 +58,7 @@ test_closed_while_asked_for_a_grant(void **state)
 	fake_decide = closes;
 	assert_int_equal(issue(&s, "http:GET", "https://api.example.com/a", 1, 0), -1);
 	assert_string_equal(why.rule, "run/closed");
-	assert_int_equal(count("grant", run_id(s.run)), 0);
+	assert_int_equal(fake_count("grant", run_id(s.run)), 0);
 	assert_non_null(fake_last("refusal"));
 	end(&s);
 }
