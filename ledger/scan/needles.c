@@ -11,22 +11,32 @@
 #include "ledger/scan/view/escape.h"
 #include "ledger/scan/view/view.h"
 
-#define NEEDLES_MAX 16384
+#define NEEDLES_MAX (1u << 20)	/* of as many secrets as a vault has, with room */
+#define BLOCK 65536
 #define QUADS 65536
 #define STRIDE 4	/* a secret holds the four bytes at one of so many places in a row */
 #define LEAVES_DEPTH 16	/* of a secret that is JSON */
 
 /* One form of one known secret. */
 struct needle {
-	char *bytes;		/* sodium_malloc */
+	const char *bytes;	/* in a block */
 	size_t len;
 	const char *form;
-	const char *name;	/* one of names */
+	unsigned of;		/* its place in names */
+};
+
+/* Locked memory, for many forms: a page or more for each would be too much. */
+struct block {
+	struct block *next;
+	char *bytes;		/* sodium_malloc */
+	size_t used, cap;
 };
 
 struct scan_needles {
-	struct needle *needle;	/* sorted by the first two bytes once sealed */
-	size_t count;
+	struct needle *needle;	/* in order, each once, when sealed */
+	size_t count, cap;
+	size_t own;		/* where those of the last secret begin */
+	struct block *blocks;	/* the one with room first */
 	char **names;		/* of each secret */
 	unsigned secrets, short_secrets;
 	bool sorted, bytes;
@@ -41,23 +51,23 @@ scan_needles_new(void)
 {
 	struct scan_needles *needles = calloc(1, sizeof(*needles));
 
-	if (needles == NULL)
-		return NULL;
-	needles->least = SCAN_RUN_MIN;
-	needles->needle = calloc(NEEDLES_MAX, sizeof(*needles->needle));
-	if (needles->needle != NULL)
-		return needles;
-	free(needles);
-	return NULL;
+	if (needles != NULL)
+		needles->least = SCAN_RUN_MIN;
+	return needles;
 }
 
 void
 scan_needles_free(struct scan_needles *needles)
 {
+	struct block *block;
+
 	if (needles == NULL)
 		return;
-	while (needles->count > 0)
-		sodium_free(needles->needle[--needles->count].bytes);
+	while ((block = needles->blocks) != NULL) {
+		needles->blocks = block->next;
+		sodium_free(block->bytes);
+		free(block);
+	}
 	while (needles->secrets > 0)
 		free(needles->names[--needles->secrets]);
 	free(needles->names);
@@ -67,12 +77,13 @@ scan_needles_free(struct scan_needles *needles)
 
 /* ---- forms ---- */
 
+/* Of this secret; what two secrets have in common goes when they are sealed. */
 static bool
 known_already(const struct scan_needles *needles, const char *bytes, size_t len)
 {
 	size_t i;
 
-	for (i = 0; i < needles->count; i++)
+	for (i = needles->own; i < needles->count; i++)
 		if (needles->needle[i].len == len &&
 		    sodium_memcmp(needles->needle[i].bytes, bytes, len) == 0)
 			return true;
@@ -94,24 +105,57 @@ least_of(const char *bytes, size_t len)
 	return letters < 2 ? SCAN_SECRET_MIN : len;
 }
 
+static char *
+room_for(struct scan_needles *needles, size_t len)
+{
+	struct block *block = needles->blocks;
+
+	if (block == NULL || block->cap - block->used < len) {
+		if ((block = calloc(1, sizeof(*block))) == NULL)
+			return NULL;
+		block->cap = len > BLOCK ? len : BLOCK;
+		if ((block->bytes = sodium_malloc(block->cap)) == NULL) {
+			free(block);
+			return NULL;
+		}
+		block->next = needles->blocks;
+		needles->blocks = block;
+	}
+	block->used += len;
+	return block->bytes + block->used - len;
+}
+
+static struct needle *
+one_more(struct scan_needles *needles)
+{
+	size_t cap = needles->cap == 0 ? 256 : 2 * needles->cap;
+	struct needle *grown;
+
+	if (needles->count == needles->cap) {
+		if (cap > NEEDLES_MAX || (grown = reallocarray(needles->needle,
+		    cap, sizeof(*grown))) == NULL)
+			return NULL;
+		needles->needle = grown;
+		needles->cap = cap;
+	}
+	return &needles->needle[needles->count];
+}
+
+/* Of the secret that was named last. */
 static int
-add(struct scan_needles *needles, const char *name, const char *form,
-    const char *bytes, size_t len)
+add(struct scan_needles *needles, const char *form, const char *bytes, size_t len)
 {
 	struct needle *needle;
 	size_t i, least;
+	char *room;
 
 	if (len < SCAN_SECRET_MIN || known_already(needles, bytes, len))
 		return 0;
-	if (needles->count == NEEDLES_MAX)
+	if ((needle = one_more(needles)) == NULL ||
+	    (room = room_for(needles, len)) == NULL)
 		return -1;
-	needle = &needles->needle[needles->count];
-	if ((needle->bytes = sodium_malloc(len)) == NULL)
-		return -1;
-	memcpy(needle->bytes, bytes, len);
-	needle->len = len;
-	needle->form = form;
-	needle->name = name;
+	memcpy(room, bytes, len);
+	*needle = (struct needle){ room, len, form, needles->secrets - 1 };
 	for (i = 0; i < len; i++)
 		needles->bytes |= (uint8_t)bytes[i] >= 0x80;
 	least = least_of(bytes, len);
@@ -125,8 +169,8 @@ add(struct scan_needles *needles, const char *name, const char *form,
  * on the secret alone, which are those that any surrounding text would show.
  */
 static int
-add_base64(struct scan_needles *needles, const char *name, const uint8_t *value,
-    size_t len, char *plain, char *text, size_t cap, bool url)
+add_base64(struct scan_needles *needles, const uint8_t *value, size_t len,
+    char *plain, char *text, size_t cap, bool url)
 {
 	static const size_t front[3] = { 0, 2, 3 };
 	size_t k, end;
@@ -137,7 +181,7 @@ add_base64(struct scan_needles *needles, const char *name, const uint8_t *value,
 		sodium_bin2base64(text, cap, (const uint8_t *)plain, k + len, url ?
 		    sodium_base64_VARIANT_URLSAFE : sodium_base64_VARIANT_ORIGINAL);
 		end = 8 * (k + len) / 6;
-		if (end > front[k] && add(needles, name, url ? "base64url" : "base64",
+		if (end > front[k] && add(needles, url ? "base64url" : "base64",
 		    text + front[k], end - front[k]) != 0)
 			return -1;
 	}
@@ -187,67 +231,69 @@ json_escape(const uint8_t *value, size_t len, char *out, bool slash)
 /* Turned around, and with its letters thirteen further: what a text says that
  * wants to be read by whoever knows how.  Decoded views of those are found, too. */
 static int
-add_disguised(struct scan_needles *needles, const char *name, const uint8_t *value,
-    size_t len, char *text)
+add_disguised(struct scan_needles *needles, const uint8_t *value, size_t len,
+    char *text)
 {
 	size_t i;
 
 	for (i = 0; i < len; i++)
 		text[i] = (char)value[len - 1 - i];
-	if (add(needles, name, "reversed", text, len) != 0)
+	if (add(needles, "reversed", text, len) != 0)
 		return -1;
 	for (i = 0; i < len; i++) {
 		char c = (char)value[i], a = c >= 'a' && c <= 'z' ? 'a' : 'A';
 
 		text[i] = c >= a && c <= a + 25 ? (char)(a + (c - a + 13) % 26) : c;
 	}
-	return add(needles, name, "rot13", text, len);
+	return add(needles, "rot13", text, len);
 }
 
 static int
-add_forms(struct scan_needles *needles, const char *name, const uint8_t *value,
-    size_t len, char *plain, char *text, size_t cap)
+add_forms(struct scan_needles *needles, const uint8_t *value, size_t len,
+    char *plain, char *text, size_t cap)
 {
 	size_t i;
 
-	if (add(needles, name, "raw", (const char *)value, len) != 0 ||
-	    add_base64(needles, name, value, len, plain, text, cap, false) != 0 ||
-	    add_base64(needles, name, value, len, plain, text, cap, true) != 0)
+	if (add(needles, "raw", (const char *)value, len) != 0 ||
+	    add_base64(needles, value, len, plain, text, cap, false) != 0 ||
+	    add_base64(needles, value, len, plain, text, cap, true) != 0)
 		return -1;
 	sodium_bin2hex(text, cap, value, len);
-	if (add(needles, name, "hex", text, 2 * len) != 0)
+	if (add(needles, "hex", text, 2 * len) != 0)
 		return -1;
 	for (i = 0; i < 2 * len; i++)
 		text[i] = (char)toupper((unsigned char)text[i]);
-	if (add(needles, name, "hex", text, 2 * len) != 0 ||
-	    add(needles, name, "percent", text, percent(value, len, text, true)) != 0 ||
-	    add(needles, name, "percent", text, percent(value, len, text, false)) != 0 ||
-	    add(needles, name, "json", text, json_escape(value, len, text, false)) != 0)
+	if (add(needles, "hex", text, 2 * len) != 0 ||
+	    add(needles, "percent", text, percent(value, len, text, true)) != 0 ||
+	    add(needles, "percent", text, percent(value, len, text, false)) != 0 ||
+	    add(needles, "json", text, json_escape(value, len, text, false)) != 0)
 		return -1;
-	if (add(needles, name, "json", text, json_escape(value, len, text, true)) != 0)
+	if (add(needles, "json", text, json_escape(value, len, text, true)) != 0)
 		return -1;
-	return add_disguised(needles, name, value, len, text);
+	return add_disguised(needles, value, len, text);
 }
 
 /* A copy that lives as long as the needles: findings point to it. */
-static const char *
+static int
 keep_name(struct scan_needles *needles, const char *name)
 {
 	char **names = reallocarray(needles->names, needles->secrets + 1,
 	    sizeof(*names));
 
 	if (names == NULL)
-		return NULL;
+		return -1;
 	needles->names = names;
 	if ((names[needles->secrets] = strdup(name)) == NULL)
-		return NULL;
-	return names[needles->secrets++];
+		return -1;
+	needles->secrets++;
+	needles->own = needles->count;
+	return 0;
 }
 
 /* A secret of several lines may be printed with other line ends, or on one. */
 static int
-add_lines(struct scan_needles *needles, const char *name, const uint8_t *value,
-    size_t len, char *out)
+add_lines(struct scan_needles *needles, const uint8_t *value, size_t len,
+    char *out)
 {
 	static const char *const ends[] = { "\r\n", " ", "" };
 	size_t i, k, n;
@@ -267,15 +313,14 @@ add_lines(struct scan_needles *needles, const char *name, const uint8_t *value,
 		}
 		while (n > 0 && isspace((unsigned char)out[n - 1]))
 			n--;
-		if (add(needles, name, "raw", out, n) != 0)
+		if (add(needles, "raw", out, n) != 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-add_value(struct scan_needles *needles, const char *name, const uint8_t *value,
-    size_t len)
+add_value(struct scan_needles *needles, const uint8_t *value, size_t len)
 {
 	size_t cap = 6 * len + 16;
 	char *work;
@@ -285,17 +330,16 @@ add_value(struct scan_needles *needles, const char *name, const uint8_t *value,
 		return 0;
 	if ((work = sodium_malloc(2 * cap)) == NULL)
 		return -1;
-	result = add_forms(needles, name, value, len, work, work + cap, cap);
+	result = add_forms(needles, value, len, work, work + cap, cap);
 	if (result == 0)
-		result = add_lines(needles, name, value, len, work);
+		result = add_lines(needles, value, len, work);
 	sodium_free(work);
 	return result;
 }
 
 /* Of a secret that is JSON, each text in it is one. */
 static int
-add_leaves(struct scan_needles *needles, const char *name, const json_t *value,
-    unsigned depth)
+add_leaves(struct scan_needles *needles, const json_t *value, unsigned depth)
 {
 	const char *key;
 	json_t *item;
@@ -305,14 +349,14 @@ add_leaves(struct scan_needles *needles, const char *name, const json_t *value,
 	if (depth > LEAVES_DEPTH)
 		return 0;
 	if (json_is_string(value))
-		return add_value(needles, name, (const uint8_t *)json_string_value(value),
+		return add_value(needles, (const uint8_t *)json_string_value(value),
 		    json_string_length(value));
 	if (json_is_array(value))
 		json_array_foreach(value, i, item)
-			rc |= add_leaves(needles, name, item, depth + 1);
+			rc |= add_leaves(needles, item, depth + 1);
 	if (json_is_object(value))
 		json_object_foreach((json_t *)value, key, item)
-			rc |= add_leaves(needles, name, item, depth + 1);
+			rc |= add_leaves(needles, item, depth + 1);
 	return rc;
 }
 
@@ -327,14 +371,14 @@ scan_needles_add(struct scan_needles *needles, const char *name,
 		needles->short_secrets++;
 		return 0;
 	}
-	if (len > 65536 || (name = keep_name(needles, name)) == NULL)
+	if (len > 65536 || keep_name(needles, name) != 0)
 		return -1;
 	needles->sorted = false;
-	result = add_value(needles, name, value, len);
+	result = add_value(needles, value, len);
 	if (result != 0 || *value != '{')
 		return result;
 	json = json_loadb((const char *)value, len, 0, NULL);
-	result = json == NULL ? 0 : add_leaves(needles, name, json, 0);
+	result = json == NULL ? 0 : add_leaves(needles, json, 0);
 	json_decref(json);
 	return result;
 }
@@ -345,12 +389,35 @@ pair_of(const char *bytes)
 	return (unsigned)(uint8_t)bytes[0] << 8 | (uint8_t)bytes[1];
 }
 
+/* By the first two bytes, which are looked up; the rest so that equal ones stand
+ * together, the one of the earliest secret first. */
 static int
-by_pair(const void *a, const void *b)
+in_order(const void *a, const void *b)
 {
 	const struct needle *x = a, *y = b;
+	int c = (int)pair_of(x->bytes) - (int)pair_of(y->bytes);
 
-	return (int)pair_of(x->bytes) - (int)pair_of(y->bytes);
+	if (c == 0 && x->len != y->len)
+		c = x->len < y->len ? -1 : 1;
+	if (c == 0)
+		c = sodium_compare((const uint8_t *)x->bytes,
+		    (const uint8_t *)y->bytes, x->len);
+	return c != 0 ? c : (x->of > y->of) - (x->of < y->of);
+}
+
+static void
+drop_repeated(struct scan_needles *needles)
+{
+	const struct needle *last;
+	size_t i, n = 1;
+
+	for (i = 1; i < needles->count; i++) {
+		last = &needles->needle[n - 1];
+		if (last->len != needles->needle[i].len || sodium_memcmp(
+		    last->bytes, needles->needle[i].bytes, last->len) != 0)
+			needles->needle[n++] = needles->needle[i];
+	}
+	needles->count = n;
 }
 
 static uint32_t
@@ -382,8 +449,10 @@ seal(struct scan_needles *needles)
 
 	if (needles->sorted)
 		return;
-	if (needles->count > 1)
-		qsort(needles->needle, needles->count, sizeof(*needles->needle), by_pair);
+	if (needles->count > 1) {
+		qsort(needles->needle, needles->count, sizeof(*needles->needle), in_order);
+		drop_repeated(needles);
+	}
 	memset(needles->pair, 0, sizeof(needles->pair));
 	memset(needles->quad, 0, sizeof(needles->quad));
 	for (i = needles->count; i-- > 0;) {
@@ -467,7 +536,8 @@ scan_needles_run(struct scan_needles *needles, const uint8_t *text,
 			needle = standing(needles, pair, text + start, len - start);
 			if (needle == NULL)
 				continue;
-			found(context, start, needle->len, needle->name, needle->form);
+			found(context, start, needle->len, needles->names[needle->of],
+			    needle->form);
 			floor = start + needle->len;
 		}
 	}

@@ -68,6 +68,29 @@ clean(void **state)
 	tiny = false;
 }
 
+/* As many as years of rotation leave; what two have in common is told as the first's. */
+static void
+many(void **state)
+{
+	struct scanner *scanner = scanner_new();
+	char name[16], value[64];
+	int n = 0;
+
+	for (int i = 0; i < 6000; i++) {
+		snprintf(name, sizeof(name), "s%d", i);
+		n = snprintf(value, sizeof(value), "ghp-%06d.of.many.known", i / 2);
+		assert_int_equal(scanner_add_secret(scanner, name, (const uint8_t *)value,
+		    (size_t)n), 0);
+	}
+	write_file(dir, "a", value, (size_t)n);
+	memset(&result, 0, sizeof(result));
+	assert_int_equal(scanner_scan(scanner, dir, &result, err, sizeof(err)), 0);
+	assert_int_equal(result.secrets, 6000);
+	assert_int_equal(result.finding_count, 1);
+	assert_string_equal(result.finding[0].what, "s5998");
+	scanner_free(scanner);
+}
+
 /* Where and in what form; the value is in no finding. */
 static void
 expect(const char *text, size_t len, const char *form, uint64_t line)
@@ -213,6 +236,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clean),
+		cmocka_unit_test(many),
 		cmocka_unit_test(forms),
 		cmocka_unit_test(disguised),
 		cmocka_unit_test(formats_in_files),
