@@ -25,25 +25,10 @@
 /* --- values ------------------------------------------------------------ */
 
 static int
-read_passphrase_file(struct conf_reader *reader, const char *name,
-    const json_t *value, const void *arg)
-{
-	return conf_read_path(reader, name, value, &reader->conf->passphrase_file);
-}
-
-static int
-read_ca_file(struct conf_reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	return conf_read_path(reader, name, value, &reader->conf->upstream_ca_file);
-}
-
-static int
 read_listen(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
-	struct sockaddr_in *field = (struct sockaddr_in *)
-	    ((char *)reader->conf + *(const size_t *)arg);
+	struct sockaddr_in *field = CONF_FIELD(reader, struct sockaddr_in, arg);
 	static const char rule[] = "\"127.x.x.x:PORT\", a loopback address: "
 	    "other machines have no way to prove who they are";
 	const char *text = json_string_value(value);
@@ -169,33 +154,15 @@ read_resolve(struct conf_reader *reader, const char *name, const json_t *value,
 /* --- vault.kv ---------------------------------------------------------- */
 
 static int
-read_plain(struct conf_reader *reader, const char *name, const json_t *value,
-    char **out)
+read_kv_name(struct conf_reader *reader, const char *name, const json_t *value,
+    const void *arg)
 {
 	const char *text = json_string_value(value);
-	char *copy;
 
 	if (text == NULL || strlen(text) > 128 || !conf_text_plain(text))
 		return conf_refuse(reader, name, "letters, digits and . _ - in "
 		    "parts between slashes");
-	if ((copy = strdup(text)) == NULL)
-		return conf_refuse(reader, name, "kept, but there is no memory");
-	free(*out);
-	*out = copy;
-	return 0;
-}
-
-static int
-read_kv_name(struct conf_reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	struct conf_kv *kv = &reader->conf->kv;
-	const char *last = strrchr(name, '.') + 1;
-
-	return read_plain(reader, name, value,
-	    strcmp(last, "mount") == 0 ? &kv->mount :
-	    strcmp(last, "prefix") == 0 ? &kv->prefix :
-	    strcmp(last, "field") == 0 ? &kv->field : &kv->namespace);
+	return conf_keep(reader, name, text, CONF_FIELD(reader, char *, arg));
 }
 
 static int
@@ -207,20 +174,7 @@ read_kv_url(struct conf_reader *reader, const char *name, const json_t *value,
 	if (text == NULL || !conf_text_url(text))
 		return conf_refuse(reader, name, "\"https://host:port\" in lower "
 		    "case (http only to a loopback address)");
-	if ((reader->conf->kv.url = strdup(text)) == NULL)
-		return conf_refuse(reader, name, "kept, but there is no memory");
-	return 0;
-}
-
-static int
-read_kv_file(struct conf_reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	struct conf_kv *kv = &reader->conf->kv;
-
-	return conf_read_path(reader, name, value,
-	    strcmp(name, "vault.kv.ca_file") == 0 ? &kv->ca_file :
-	    &kv->token_file);
+	return conf_keep(reader, name, text, &reader->conf->kv.url);
 }
 
 /* --- the tables -------------------------------------------------------- */
@@ -237,7 +191,7 @@ static const struct conf_member ledger_members[] = {
 };
 
 static const struct conf_member upstream_members[] = {
-	{ "ca_file", read_ca_file, NULL },
+	{ "ca_file", conf_read_path, CONF_OFFSET(upstream_ca_file) },
 	{ "resolve", read_resolve, NULL },
 	{ "connect_ms", conf_read_unsigned, CONF_RANGE(connect_ms, 1, CONF_HOUR_MS) },
 	{ "idle_ms", conf_read_unsigned, CONF_RANGE(upstream_idle_ms, 1, 24 * CONF_HOUR_MS) },
@@ -254,12 +208,12 @@ static const struct conf_member client_members[] = {
 
 static const struct conf_member kv_members[] = {
 	{ "url", read_kv_url, NULL },
-	{ "mount", read_kv_name, NULL },
-	{ "prefix", read_kv_name, NULL },
-	{ "field", read_kv_name, NULL },
-	{ "namespace", read_kv_name, NULL },
-	{ "token_file", read_kv_file, NULL },
-	{ "ca_file", read_kv_file, NULL },
+	{ "mount", read_kv_name, CONF_OFFSET(kv.mount) },
+	{ "prefix", read_kv_name, CONF_OFFSET(kv.prefix) },
+	{ "field", read_kv_name, CONF_OFFSET(kv.field) },
+	{ "namespace", read_kv_name, CONF_OFFSET(kv.namespace) },
+	{ "token_file", conf_read_path, CONF_OFFSET(kv.token_file) },
+	{ "ca_file", conf_read_path, CONF_OFFSET(kv.ca_file) },
 	{ NULL, NULL, NULL }
 };
 
@@ -269,25 +223,17 @@ static const struct conf_member vault_members[] = {
 	{ NULL, NULL, NULL }
 };
 
-static int
-read_anchors(struct conf_reader *reader, const char *name, const json_t *value,
-    const void *arg)
-{
-	return conf_anchors_read(value, &reader->conf->anchors, reader->err,
-	    reader->err_len);
-}
-
 static const struct conf_member top_members[] = {
 	{ "v", read_version, NULL },
 	{ "listen", read_listen, CONF_OFFSET(listen) },
 	{ "api", read_listen, CONF_OFFSET(api) },
 	{ "hosts", read_hosts, NULL },
 	{ "workers", conf_read_unsigned, CONF_RANGE(workers, 1, CONF_WORKERS_MAX) },
-	{ "passphrase_file", read_passphrase_file, NULL },
+	{ "passphrase_file", conf_read_path, CONF_OFFSET(passphrase_file) },
 	{ "vault", conf_read_section, vault_members },
 	{ "policy", conf_read_policy, NULL },
 	{ "ledger", conf_read_section, ledger_members },
-	{ "anchors", read_anchors, NULL },
+	{ "anchors", conf_read_section, conf_anchors_members },
 	{ "upstream", conf_read_section, upstream_members },
 	{ "client", conf_read_section, client_members },
 	{ "allow_unlocked_memory", conf_read_flag, CONF_OFFSET(allow_unlocked_memory) },

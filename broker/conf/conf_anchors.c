@@ -12,20 +12,6 @@
 #define TIMEOUT_MAX_MS 60000
 #define URL_MAX 300
 
-struct place {
-	char name[64];		/* of the member, for messages */
-	char *err;
-	size_t err_len;
-};
-
-static int
-refuse(const struct place *place, const char *member, const char *rule)
-{
-	snprintf(place->err, place->err_len, "%s%s%s must be %s", place->name,
-	    member[0] != '\0' ? "." : "", member, rule);
-	return -1;
-}
-
 void
 conf_anchors_defaults(struct conf_anchors *anchors)
 {
@@ -49,45 +35,27 @@ conf_anchors_free(struct conf_anchors *anchors)
 	*anchors = (struct conf_anchors){ .witnesses = 0 };
 }
 
-/* --- values ------------------------------------------------------------ */
+/* --- an element: the last one of its list ------------------------------- */
 
-static int
-read_number(const struct place *place, const char *member,
-    const json_t *value, unsigned least, unsigned most, unsigned *out)
+static struct conf_witness *
+witness_of(struct conf_reader *reader)
 {
-	json_int_t n = json_integer_value(value);
-	char rule[64];
+	struct conf_anchors *anchors = &reader->conf->anchors;
 
-	snprintf(rule, sizeof(rule), "an integer from %u to %u", least, most);
-	if (!json_is_integer(value) || n < least || n > most)
-		return refuse(place, member, rule);
-	*out = (unsigned)n;
-	return 0;
+	return &anchors->witness[anchors->witnesses - 1];
 }
 
-static int
-keep(const struct place *place, const char *member, const char *text,
-    char **out)
+static struct conf_authority *
+authority_of(struct conf_reader *reader)
 {
-	if (*out == NULL && (*out = strdup(text)) != NULL)
-		return 0;
-	return refuse(place, member, "kept, but there is no memory");
+	struct conf_anchors *anchors = &reader->conf->anchors;
+
+	return &anchors->authority[anchors->authorities - 1];
 }
 
-static int
-read_path(const struct place *place, const char *member, const json_t *value,
-    char **out)
-{
-	const char *text = json_string_value(value);
-
-	if (text == NULL || text[0] != '/')
-		return refuse(place, member, "an absolute path");
-	return keep(place, member, text, out);
-}
-
-/* http will do: what comes back is signed.  base: paths are put behind it. */
-static int
-read_url(const struct place *place, const json_t *value, bool base, char **out)
+/* http will do: what comes back is signed.  NULL where it is no such URL. */
+static const char *
+url_of(const json_t *value)
 {
 	const char *text = json_string_value(value), *rest = NULL;
 	size_t n = text != NULL ? strlen(text) : 0;
@@ -97,139 +65,116 @@ read_url(const struct place *place, const json_t *value, bool base, char **out)
 	else if (n > 7 && strncmp(text, "http://", 7) == 0)
 		rest = text + 7;
 	if (rest == NULL || n > URL_MAX || rest[0] == '/' ||
-	    (base && text[n - 1] == '/') ||
 	    rest[strspn(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]/~")] != '\0')
-		return refuse(place, "url", base ? "an http or https URL "
-		    "without user, query and final slash" :
-		    "an http or https URL without user and query");
-	return keep(place, "url", text, out);
+		return NULL;
+	return text;
+}
+
+/* Paths are put behind it. */
+static int
+read_witness_url(struct conf_reader *reader, const char *name,
+    const json_t *value, const void *arg)
+{
+	const char *text = url_of(value);
+
+	if (text == NULL || text[strlen(text) - 1] == '/')
+		return conf_refuse(reader, name, "an http or https URL "
+		    "without user, query and final slash");
+	return conf_keep(reader, name, text, &witness_of(reader)->url);
 }
 
 static int
-read_witness_key(const struct place *place, const json_t *value, char **out)
+read_witness_key(struct conf_reader *reader, const char *name,
+    const json_t *value, const void *arg)
 {
 	const char *text = json_string_value(value);
 	struct note_key key;
 
 	if (text == NULL || note_key_parse(&key, text, strlen(text)) != 0 ||
 	    key.type != NOTE_COSIGNATURE_V1)
-		return refuse(place, "key", "a witness's vkey "
+		return conf_refuse(reader, name, "a witness's vkey "
 		    "(name+id+key, cosignature/v1)");
-	return keep(place, "key", text, out);
+	return conf_keep(reader, name, text, &witness_of(reader)->vkey);
 }
 
 static int
-read_name(const struct place *place, const json_t *value, char **out)
+read_authority_name(struct conf_reader *reader, const char *name,
+    const json_t *value, const void *arg)
 {
 	const char *text = json_string_value(value);
 
 	if (text == NULL || !anchors_who_valid(text))
-		return refuse(place, "name", "letters, digits, - and _");
-	return keep(place, "name", text, out);
+		return conf_refuse(reader, name, "letters, digits, - and _");
+	return conf_keep(reader, name, text, &authority_of(reader)->name);
 }
 
 static int
-unknown(const struct place *place, const char *member)
+read_authority_url(struct conf_reader *reader, const char *name,
+    const json_t *value, const void *arg)
 {
-	snprintf(place->err, place->err_len, "unknown member %s.%s",
-	    place->name, member);
-	return -1;
-}
+	const char *text = url_of(value);
 
-/* --- members and elements ---------------------------------------------- */
-
-/* Reads one member of an object, or says what is wrong with it. */
-typedef int (*member_reader)(const struct place *place, const char *member,
-    json_t *value, void *out);
-
-static int
-each_member(const struct place *place, json_t *object, member_reader read,
-    void *out)
-{
-	const char *key;
-	json_t *value;
-
-	if (!json_is_object(object))
-		return refuse(place, "", "an object");
-	json_object_foreach(object, key, value) {
-		if (read(place, key, value, out) != 0)
-			return -1;
-	}
-	return 0;
+	if (text == NULL)
+		return conf_refuse(reader, name, "an http or https URL "
+		    "without user and query");
+	return conf_keep(reader, name, text, &authority_of(reader)->url);
 }
 
 static int
-check_list(const struct place *place, const char *member, const json_t *list,
-    size_t most, bool read_before)
+read_authority_ca(struct conf_reader *reader, const char *name,
+    const json_t *value, const void *arg)
 {
-	char rule[64];
-
-	if (json_is_array(list) && json_array_size(list) <= most && !read_before)
-		return 0;
-	snprintf(rule, sizeof(rule), "an array of at most %zu", most);
-	return refuse(place, member, rule);
+	return conf_keep_path(reader, name, value, &authority_of(reader)->ca_file);
 }
 
-static struct place
-element(const struct place *place, const char *member, size_t i)
-{
-	struct place at = *place;
+static const struct conf_member witness_members[] = {
+	{ "url", read_witness_url, NULL },
+	{ "key", read_witness_key, NULL },
+	{ NULL, NULL, NULL }
+};
 
-	snprintf(at.name, sizeof(at.name), "anchors.%s[%zu]", member, i);
-	return at;
-}
+static const struct conf_member authority_members[] = {
+	{ "name", read_authority_name, NULL },
+	{ "url", read_authority_url, NULL },
+	{ "ca_file", read_authority_ca, NULL },
+	{ NULL, NULL, NULL }
+};
 
 /* --- lists ------------------------------------------------------------- */
 
 static int
-witness_member(const struct place *place, const char *member, json_t *value,
-    void *arg)
+check_list(struct conf_reader *reader, const char *name, const json_t *list,
+    size_t most)
 {
-	struct conf_witness *out = arg;
+	char rule[64];
 
-	if (strcmp(member, "url") == 0)
-		return read_url(place, value, true, &out->url);
-	if (strcmp(member, "key") == 0)
-		return read_witness_key(place, value, &out->vkey);
-	return unknown(place, member);
+	if (json_is_array(list) && json_array_size(list) <= most)
+		return 0;
+	snprintf(rule, sizeof(rule), "an array of at most %zu", most);
+	return conf_refuse(reader, name, rule);
 }
 
 static int
-read_witnesses(const struct place *place, const json_t *list,
-    struct conf_anchors *out)
+read_witnesses(struct conf_reader *reader, const char *name, const json_t *list,
+    const void *arg)
 {
-	size_t i;
+	const struct conf_witness *one;
+	char at[64];
 
-	if (check_list(place, "witnesses", list, CONF_WITNESSES_MAX,
-	    out->witnesses > 0) != 0)
+	if (check_list(reader, name, list, CONF_WITNESSES_MAX) != 0)
 		return -1;
-	for (i = 0; i < json_array_size(list); i++) {
-		struct place at = element(place, "witnesses", i);
-		struct conf_witness *one = &out->witness[out->witnesses++];
-
-		if (each_member(&at, json_array_get(list, i), witness_member,
-		    one) != 0)
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		snprintf(at, sizeof(at), "%s[%zu]", name, i);
+		reader->conf->anchors.witnesses++;
+		if (conf_read_section(reader, at, json_array_get(list, i),
+		    witness_members) != 0)
 			return -1;
+		one = witness_of(reader);
 		if (one->url == NULL || one->vkey == NULL)
-			return refuse(&at, "", "an object with url and key");
+			return conf_refuse(reader, at, "an object with url and key");
 	}
 	return 0;
-}
-
-static int
-authority_member(const struct place *place, const char *member, json_t *value,
-    void *arg)
-{
-	struct conf_authority *out = arg;
-
-	if (strcmp(member, "name") == 0)
-		return read_name(place, value, &out->name);
-	if (strcmp(member, "url") == 0)
-		return read_url(place, value, false, &out->url);
-	if (strcmp(member, "ca_file") == 0)
-		return read_path(place, member, value, &out->ca_file);
-	return unknown(place, member);
 }
 
 /* A file of stamps is named after its authority: two of a name would mix. */
@@ -245,61 +190,37 @@ named_before(const struct conf_anchors *anchors, size_t i)
 }
 
 static int
-read_authorities(const struct place *place, const json_t *list,
-    struct conf_anchors *out)
+read_authorities(struct conf_reader *reader, const char *name,
+    const json_t *list, const void *arg)
 {
-	size_t i;
+	const struct conf_authority *one;
+	char at[64];
 
-	if (check_list(place, "authorities", list, CONF_AUTHORITIES_MAX,
-	    out->authorities > 0) != 0)
+	if (check_list(reader, name, list, CONF_AUTHORITIES_MAX) != 0)
 		return -1;
-	for (i = 0; i < json_array_size(list); i++) {
-		struct place at = element(place, "authorities", i);
-		struct conf_authority *one =
-		    &out->authority[out->authorities++];
-
-		if (each_member(&at, json_array_get(list, i), authority_member,
-		    one) != 0)
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		snprintf(at, sizeof(at), "%s[%zu]", name, i);
+		reader->conf->anchors.authorities++;
+		if (conf_read_section(reader, at, json_array_get(list, i),
+		    authority_members) != 0)
 			return -1;
+		one = authority_of(reader);
 		if (one->url == NULL || one->name == NULL)
-			return refuse(&at, "", "an object with name and url");
-		if (named_before(out, i))
-			return refuse(&at, "name", "another than the one before");
+			return conf_refuse(reader, at, "an object with name and url");
+		if (named_before(&reader->conf->anchors, i)) {
+			snprintf(at, sizeof(at), "%s[%zu].name", name, i);
+			return conf_refuse(reader, at, "another than the one before");
+		}
 	}
 	return 0;
 }
 
-static int
-anchors_member(const struct place *place, const char *member, json_t *value,
-    void *arg)
-{
-	struct conf_anchors *out = arg;
-
-	if (strcmp(member, "interval_s") == 0)
-		return read_number(place, member, value, 1, INTERVAL_MAX_S,
-		    &out->interval_s);
-	if (strcmp(member, "stamp_s") == 0)
-		return read_number(place, member, value, 1, STAMP_MAX_S,
-		    &out->stamp_s);
-	if (strcmp(member, "timeout_ms") == 0)
-		return read_number(place, member, value, 100, TIMEOUT_MAX_MS,
-		    &out->timeout_ms);
-	if (strcmp(member, "ca_file") == 0)
-		return read_path(place, member, value, &out->ca_file);
-	if (strcmp(member, "witnesses") == 0)
-		return read_witnesses(place, value, out);
-	if (strcmp(member, "authorities") == 0)
-		return read_authorities(place, value, out);
-	return unknown(place, member);
-}
-
-int
-conf_anchors_read(const json_t *value, struct conf_anchors *out, char *err,
-    size_t err_len)
-{
-	struct place place = { .name = "anchors", .err = err,
-	    .err_len = err_len };
-
-	return each_member(&place, (json_t *)(uintptr_t)value, anchors_member,
-	    out);
-}
+const struct conf_member conf_anchors_members[] = {
+	{ "interval_s", conf_read_unsigned, CONF_RANGE(anchors.interval_s, 1, INTERVAL_MAX_S) },
+	{ "stamp_s", conf_read_unsigned, CONF_RANGE(anchors.stamp_s, 1, STAMP_MAX_S) },
+	{ "timeout_ms", conf_read_unsigned, CONF_RANGE(anchors.timeout_ms, 100, TIMEOUT_MAX_MS) },
+	{ "ca_file", conf_read_path, CONF_OFFSET(anchors.ca_file) },
+	{ "witnesses", read_witnesses, NULL },
+	{ "authorities", read_authorities, NULL },
+	{ NULL, NULL, NULL }
+};

@@ -24,9 +24,7 @@ read_engine(struct conf_reader *reader, const char *name, const json_t *value,
 		    wrong);
 		return conf_refuse(reader, name, rule);
 	}
-	if ((policy->opa = strdup(text + 4)) == NULL)
-		return conf_refuse(reader, name, "kept, but there is no memory");
-	return 0;
+	return conf_keep(reader, name, text + 4, &policy->opa);
 }
 
 static int
@@ -39,37 +37,13 @@ read_from(struct conf_reader *reader, const char *name, const json_t *value,
 		return conf_refuse(reader, name, "an absolute path or an address: "
 		    "\"https://host:port/path\" (http only to a loopback "
 		    "address)");
-	if ((reader->conf->policy.bundle.from = strdup(text)) == NULL)
-		return conf_refuse(reader, name, "kept, but there is no memory");
-	return 0;
-}
-
-static int
-read_bundle_file(struct conf_reader *reader, const char *name,
-    const json_t *value, const void *arg)
-{
-	struct conf_bundle *bundle = &reader->conf->policy.bundle;
-
-	return conf_read_path(reader, name, value,
-	    strcmp(strrchr(name, '.') + 1, "key_file") == 0 ?
-	    &bundle->key_file : &bundle->ca_file);
-}
-
-static int
-read_policy_file(struct conf_reader *reader, const char *name,
-    const json_t *value, const void *arg)
-{
-	struct conf_policy *policy = &reader->conf->policy;
-
-	return conf_read_path(reader, name, value,
-	    strcmp(strrchr(name, '.') + 1, "token_file") == 0 ?
-	    &policy->token_file : &policy->ca_file);
+	return conf_keep(reader, name, text, &reader->conf->policy.bundle.from);
 }
 
 static const struct conf_member bundle_members[] = {
 	{ "from", read_from, NULL },
-	{ "key_file", read_bundle_file, NULL },
-	{ "ca_file", read_bundle_file, NULL },
+	{ "key_file", conf_read_path, CONF_OFFSET(policy.bundle.key_file) },
+	{ "ca_file", conf_read_path, CONF_OFFSET(policy.bundle.ca_file) },
 	{ "poll_ms", conf_read_unsigned, CONF_RANGE(policy.bundle.poll_ms, 50, 24 * CONF_HOUR_MS) },
 	{ "max_bytes", conf_read_unsigned, CONF_RANGE(policy.bundle.max_bytes, 1024, 67108864) },
 	{ "downgrade", conf_read_flag, CONF_OFFSET(policy.bundle.downgrade) },
@@ -80,8 +54,8 @@ static const struct conf_member policy_members[] = {
 	{ "bundle", conf_read_section, bundle_members },
 	{ "engine", read_engine, NULL },
 	{ "deadline_ms", conf_read_unsigned, CONF_RANGE(policy.deadline_ms, 1, 10000) },
-	{ "ca_file", read_policy_file, NULL },
-	{ "token_file", read_policy_file, NULL },
+	{ "ca_file", conf_read_path, CONF_OFFSET(policy.ca_file) },
+	{ "token_file", conf_read_path, CONF_OFFSET(policy.token_file) },
 	{ NULL, NULL, NULL }
 };
 

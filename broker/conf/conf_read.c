@@ -55,27 +55,43 @@ conf_read_unsigned(struct conf_reader *reader, const char *name, const json_t *v
 }
 
 int
-conf_read_path(struct conf_reader *reader, const char *name, const json_t *value,
+conf_keep(struct conf_reader *reader, const char *name, const char *text,
+    char **out)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL)
+		return conf_refuse(reader, name, "kept, but there is no memory");
+	free(*out);
+	*out = copy;
+	return 0;
+}
+
+int
+conf_keep_path(struct conf_reader *reader, const char *name, const json_t *value,
     char **out)
 {
 	const char *text = json_string_value(value);
 
 	if (text == NULL || text[0] != '/')
 		return conf_refuse(reader, name, "an absolute path");
-	if ((*out = strdup(text)) == NULL)
-		return conf_refuse(reader, name, "kept, but there is no memory");
-	return 0;
+	return conf_keep(reader, name, text, out);
+}
+
+int
+conf_read_path(struct conf_reader *reader, const char *name, const json_t *value,
+    const void *arg)
+{
+	return conf_keep_path(reader, name, value, CONF_FIELD(reader, char *, arg));
 }
 
 int
 conf_read_flag(struct conf_reader *reader, const char *name, const json_t *value,
     const void *arg)
 {
-	bool *field = (bool *)((char *)reader->conf + *(const size_t *)arg);
-
 	if (!json_is_boolean(value))
 		return conf_refuse(reader, name, "true or false");
-	*field = json_is_true(value);
+	*CONF_FIELD(reader, bool, arg) = json_is_true(value);
 	return 0;
 }
 

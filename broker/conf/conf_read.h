@@ -29,6 +29,8 @@ struct conf_range {
 
 #define CONF_AT(field) offsetof(struct conf, field)
 #define CONF_OFFSET(field) &(const size_t){ CONF_AT(field) }
+#define CONF_FIELD(reader, type, arg) \
+	((type *)((char *)(reader)->conf + *(const size_t *)(arg)))
 #define CONF_RANGE(field, least, most) \
 	&(const struct conf_range){ CONF_AT(field), least, most }
 
@@ -42,18 +44,23 @@ int conf_refuse(struct conf_reader *reader, const char *name,
 int conf_read_object(struct conf_reader *reader, const char *prefix,
     json_t *object, const struct conf_member *members);
 
+/* A copy of text (malloc) takes the place of what *out had. */
+int conf_keep(struct conf_reader *reader, const char *name, const char *text,
+    char **out);
+int conf_keep_path(struct conf_reader *reader, const char *name,
+    const json_t *value, char **out);
+
 /* For tables.  arg: the inner table. */
 int conf_read_section(struct conf_reader *reader, const char *name,
     const json_t *value, const void *arg);
-/* arg: CONF_RANGE of an unsigned, CONF_OFFSET of a bool. */
+/* arg: CONF_RANGE of an unsigned, CONF_OFFSET of a bool, of a char * that an
+ * absolute path is kept in. */
 int conf_read_unsigned(struct conf_reader *reader, const char *name,
     const json_t *value, const void *arg);
 int conf_read_flag(struct conf_reader *reader, const char *name,
     const json_t *value, const void *arg);
-
-/* An absolute path, copied (malloc). */
 int conf_read_path(struct conf_reader *reader, const char *name,
-    const json_t *value, char **out);
+    const json_t *value, const void *arg);
 
 /* "policy" (conf_policy.c): an object, or the engine alone as a string. */
 int conf_read_policy(struct conf_reader *reader, const char *name,
