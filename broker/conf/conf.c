@@ -31,20 +31,23 @@ read_listen(struct conf_reader *reader, const char *name, const json_t *value,
 	struct sockaddr_in *field = CONF_FIELD(reader, struct sockaddr_in, arg);
 	static const char rule[] = "\"127.x.x.x:PORT\", a loopback address: "
 	    "other machines have no way to prove who they are";
+	static const char range[] = "\"127.x.x.x:PORT\" with a port up to 65535, "
+	    "or 0 for any that is free";
 	const char *text = json_string_value(value);
 	const char *colon = text != NULL ? strrchr(text, ':') : NULL;
 	char address[INET_ADDRSTRLEN];
 	struct in_addr in;
 	uint16_t port;
 
-	if (colon == NULL || (size_t)(colon - text) >= sizeof(address) ||
-	    conf_text_port(colon + 1, 0, &port) != 0)
+	if (colon == NULL || (size_t)(colon - text) >= sizeof(address))
 		return conf_refuse(reader, name, rule);
 	memcpy(address, text, (size_t)(colon - text));
 	address[colon - text] = '\0';
 	if (inet_pton(AF_INET, address, &in) != 1 ||
 	    (ntohl(in.s_addr) >> 24) != 127)
 		return conf_refuse(reader, name, rule);
+	if (conf_text_port(colon + 1, 0, &port) != 0)
+		return conf_refuse(reader, name, range);
 	field->sin_family = AF_INET;
 	field->sin_addr = in;
 	field->sin_port = htons(port);

@@ -26,7 +26,8 @@ read_token(const char *path, char **token, size_t *len, char *err,
 	*token = (char *)private_file_read(path, PRIVATE_SECRET, TOKEN_MAX,
 	    len);
 	if (*token == NULL) {
-		snprintf(err, err_len, "%s: %s", path, private_file_why(errno));
+		snprintf(err, err_len, "config.json: policy.token_file: %s %s", path,
+		    private_file_why(errno));
 		return -1;
 	}
 	n = *len;

@@ -207,8 +207,8 @@ read_key(struct discover *discover, char *err, size_t err_len)
 	    KEY_MAX, &discover->key_len);
 	if (discover->key != NULL && discover->key_len > 0)
 		return 0;
-	snprintf(err, err_len, "%s: %s", path, discover->key != NULL ?
-	    "it is empty" : private_file_why(errno));
+	snprintf(err, err_len, "config.json: policy.bundle.key_file: %s %s", path,
+	    discover->key != NULL ? "is empty" : private_file_why(errno));
 	return -1;
 }
 

@@ -52,7 +52,9 @@ read_token(const char *path, char **token, size_t *len, struct vault_error *err)
 
 	*token = (char *)private_file_read(path, PRIVATE_SECRET, TOKEN_MAX, len);
 	if (*token == NULL)
-		return vault_fail_file(err, path, errno);
+		return vault_fail(err, errno == EPERM ? VAULT_INVALID : VAULT_IO,
+		    "config.json: vault.kv.token_file: %s %s", path,
+		    private_file_why(errno));
 	n = *len;
 	if ((why = secret_check(*token, &n)) == NULL) {
 		(*token)[n] = '\0';

@@ -158,10 +158,10 @@ static void
 listen_addresses(void **state)
 {
 	static const char *const addresses[] = { "", ":80", "127.0.0.1",
-	    "0.0.0.0:80", "192.0.2.1:80", "localhost:80", "127.0.0.1:65536",
-	    "127.0.0.1:", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 80",
-	    "127.1:80", "[::1]:80", "127.0.0.1:80:80", "127.0.0.1:0x50",
-	    "127.000000000000.0.1:80", NULL };
+	    "0.0.0.0:80", "192.0.2.1:80", "localhost:80", "127.1:80",
+	    "[::1]:80", "127.0.0.1:80:80", "127.000000000000.0.1:80", NULL };
+	static const char *const ports[] = { "65536", "99999999999999999999", "",
+	    "-1", "+1", " 80", "0x50", NULL };
 	char text[128];
 	size_t i;
 
@@ -169,6 +169,11 @@ listen_addresses(void **state)
 		snprintf(text, sizeof(text), "{\"v\":1,\"listen\":\"%s\"}",
 		    addresses[i]);
 		bad(text, "loopback");
+	}
+	for (i = 0; ports[i] != NULL; i++) {
+		snprintf(text, sizeof(text), "{\"v\":1,\"api\":\"127.0.0.1:%s\"}",
+		    ports[i]);
+		bad(text, "a port up to 65535");
 	}
 	bad("{\"v\":1,\"api\":80}", "loopback");
 }
