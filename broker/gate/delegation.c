@@ -34,15 +34,16 @@ scope_ok(const char *scope)
 	return true;
 }
 
+/* A tool may have any name, one with a colon too: tool:a is not for the tool a:b. */
 static bool
 covers(const char *wide, const char *scope)
 {
 	size_t n = strlen(wide);
 
-	if (strcmp(wide, "*") == 0)
+	if (strcmp(wide, "*") == 0 || strcmp(wide, scope) == 0)
 		return true;
-	return strncmp(wide, scope, n) == 0 &&
-	    (scope[n] == '\0' || scope[n] == ':');
+	return strncmp(wide, "tool:", 5) != 0 &&
+	    strncmp(wide, scope, n) == 0 && scope[n] == ':';
 }
 
 /* BINDING:GET covers BINDING:HEAD, as GET of a binding's rule does. */

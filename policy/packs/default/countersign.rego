@@ -377,12 +377,16 @@ next_scopes(i) := input.delegation.chain[i + 1].scopes if {
 
 covered_by(_, scopes) if "*" in scopes
 
+covered_by(scope, scopes) if scope in scopes
+
+# A tool may have any name, one with a colon too: tool:a is not for the tool a:b.
 covered_by(scope, scopes) if {
 	some wide in scopes
-	startswith(sprintf("%s:", [scope]), sprintf("%s:", [wide]))
+	not startswith(wide, "tool:")
+	startswith(scope, sprintf("%s:", [wide]))
 }
 
-# GET covers HEAD here too; a tool may have any name.
+# GET covers HEAD here too, but not of a tool of that name.
 covered_by(scope, scopes) if {
 	endswith(scope, ":HEAD")
 	not startswith(scope, "tool:")

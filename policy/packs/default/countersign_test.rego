@@ -301,6 +301,14 @@ test_delegation_a_tool_may_be_called_head if {
 	rule_of(object.union(tool, {"delegation": {"chain": [], "scopes": ["tool:GET"]}})) == "delegation/scope"
 }
 
+test_delegation_a_tool_may_have_a_colon if {
+	tool := {"action": {"kind": "tool", "verb": "call", "name": "Bash:x"}}
+	rule_of(object.union(tool, {"delegation": {"chain": [], "scopes": ["tool:Bash"]}})) == "delegation/scope"
+	every scope in ["tool:Bash:x", "tool", "*"] {
+		rule_of(object.union(tool, {"delegation": {"chain": [], "scopes": [scope]}})) != "delegation/scope"
+	}
+}
+
 test_delegation_widened if rule_of(delegated(["*"], alice, 1700000001)) == "delegation/widened"
 
 test_delegation_widened_twice if {
