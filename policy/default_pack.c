@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policy/policy.h"
+#include <openssl/evp.h>
+
+#include "policy/pack.h"
 
 #define EMBED(symbol, path) \
 	__asm__(".pushsection .rodata\n" \
@@ -37,6 +39,43 @@ static const struct {
 	{ "countersign.rego", policy_pack_source, policy_pack_source_end },
 	{ "countersign_test.rego", policy_pack_test, policy_pack_test_end }
 };
+
+/* SHA-256 of plan.json in the default packs of earlier versions, newest first: a
+ * change of the plan adds the one before. */
+static const char older[][65] = {
+	"577968b7602235a5bafce25c032c8ef2c9e7b28ef1b9e484fd9ff4aaf8a19f20",
+	"a784617adecf81d84766fe0557706618a6bbbff97391b2273086423d0bf3fcdf",
+	"0042272a2104e5a250301d33eb8409cbd82083d934051a538dcee638d772494b",
+	"2d036550e9b14d4d1b9188ff84d11530423fe8dd527d8d748cc43757ada38379",
+	"7b1d4ef09a8ddba128f75822e4c6cea1b6f448c276433d3400e293a07a256dca",
+	"50db26a6aaca493f3c7f108087c812e3dd06d542009951760891b50d854f4835",
+	"063f74232be41488723ba1673a9bd0d1ba3c884ea4204bcec5e29c1258bb7921",
+	"2106bc4b0c4221272e8c73a65cdac8ee3c2498f46735f3d244de7af8d6cf7c86",
+	"8bb14096f3342144c019354590164e5d7081bbb4edb1ea12462a9185ccc15644",
+};
+
+bool
+policy_default_pack_older(const char *dir)
+{
+	struct pack_files files = { .n = 0 };
+	const struct pack_file *plan = NULL;
+	unsigned char digest[32];
+	char err[256], hex[65];
+	bool found = false;
+	size_t i;
+
+	if (pack_files_read_dir(&files, dir, err, sizeof(err)) == 0)
+		plan = pack_files_find(&files, "plan.json");
+	if (plan != NULL && EVP_Digest(plan->bytes, plan->len, digest, NULL,
+	    EVP_sha256(), NULL) == 1) {
+		for (i = 0; i < sizeof(digest); i++)
+			snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+		for (i = 0; i < sizeof(older) / sizeof(older[0]) && !found; i++)
+			found = strcmp(hex, older[i]) == 0;
+	}
+	pack_files_free(&files);
+	return found;
+}
 
 static int
 write_file(int dir, const char *name, const char *start, const char *end)

@@ -80,6 +80,10 @@ const char *policy_pack_data(const struct policy_pack *pack, size_t *len);
  * created 0700 and must not exist.  0, or -1 with a message. */
 int policy_default_pack_write(const char *dir, char *err, size_t err_len);
 
+/* Are the rules in dir those of an earlier version's default pack, as they were
+ * written?  Data, sources and tests are not looked at: they decide nothing. */
+bool policy_default_pack_older(const char *dir);
+
 struct policy_scratch *policy_scratch_new(void);
 void policy_scratch_free(struct policy_scratch *scratch);
 

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 #include "cli/start.h"
 #include "policy/command/command_data.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,6 +128,25 @@ policy_changed(const struct client_reply *health)
 	return strcmp(client_str(health->json, "policy"), "changed") == 0;
 }
 
+static bool
+pack_older(void)
+{
+	char path[PATH_MAX];
+
+	cli_home_path("pack", path, sizeof(path));
+	return policy_default_pack_older(path);
+}
+
+static void
+print_pack(void)
+{
+	if (pack_older())
+		printf("pack      %sthe rules of an older version: `countersign policy "
+		    "renew` takes this one's, and keeps data.json%s\n",
+		    cli_colour(stdout, CLI_YELLOW),
+		    cli_colour(stdout, CLI_PLAIN));
+}
+
 static void
 print_status(const json_t *daemon, const struct client_reply *health,
     const struct client_reply *runs)
@@ -177,6 +197,7 @@ print_json(json_t *daemon, enum client_result result,
 	json_t *out = daemon != NULL ? json_deep_copy(daemon) : json_object();
 
 	json_object_set_new(out, "home", json_string(cli_home()));
+	json_object_set_new(out, "pack_older", json_boolean(pack_older()));
 	json_object_set_new(out, "running",
 	    json_boolean(result != CLIENT_NO_DAEMON));
 	if (result == CLIENT_BROKEN) {
@@ -231,6 +252,8 @@ cmd_status(const struct opts *opts)
 		print_mute(daemon);
 	else
 		print_status(daemon, &health, &runs);
+	if (!opt_flag(opts, "json"))
+		print_pack();
 	json_decref(daemon);
 	client_reply_release(&health);
 	client_reply_release(&runs);
