@@ -43,6 +43,8 @@ holds_secret(struct gate *gate, const struct gate_action *action)
 	for (size_t i = 0; i < TEXTS && !found; i++)
 		found = texts[i].p != NULL && sieve_finds(sieve,
 		    (struct slice){ texts[i].p, texts[i].n });
+	found = found || sieve_finds_json(sieve,
+	    (struct slice){ action->args.p, action->args.n });
 	secrets_let_go(&gate->secrets);
 	return found;
 }

@@ -190,7 +190,7 @@ static bool
 shows_secret(struct gate *gate, const char *text)
 {
 	const struct sieve *sieve = secrets_hold(&gate->secrets);
-	bool found = sieve_finds(sieve, slice_of(text));
+	bool found = sieve_finds_json(sieve, slice_of(text));
 
 	secrets_let_go(&gate->secrets);
 	return found;

@@ -27,4 +27,8 @@ void sieve_scan(const struct sieve *sieve, struct slice text,
 
 bool sieve_finds(const struct sieve *sieve, struct slice text);
 
+/* In a JSON value: as it stands, or in a string or a member's name of it, which may
+ * be written with escapes.  What is no JSON is searched as it stands. */
+bool sieve_finds_json(const struct sieve *sieve, struct slice text);
+
 #endif

@@ -342,6 +342,11 @@ test_action(void **state)
 	struct gate_action action = { .peer = { -1, -1, 0 },
 	    .kind = { "tool", 4 }, .name = { "Bash", 4 },
 	    .args = { "{\"command\":\"ls /home\"}", 22 }, .port = -1 };
+	static const struct { const char *before, *after; } escaped[] = {
+		{ "\"", "\"" }, { "[1,\"", "\"]" }, { "{\"", "\":1}" },
+		{ "{\"a\":{\"b\":[\"\\\\ ", "\"]}}" },
+	};
+	char args[256];
 
 	begin(&s, DATA(""));
 	gate_decide_action(s.gate, s.thread, s.run, &action, answer);
@@ -358,6 +363,14 @@ test_action(void **state)
 	assert_null(strstr(answer->record.record, REAL_ONE));
 	gate_verdict_release(&answer->record);
 
+	for (size_t i = 0; i < sizeof(escaped) / sizeof(*escaped); i++) {
+		snprintf(args, sizeof(args), "%s\\u%04x%s%s", escaped[i].before,
+		    (unsigned)REAL_ONE[0], REAL_ONE + 1, escaped[i].after);
+		action.args = (struct policy_str){ args, strlen(args) };
+		gate_decide_action(s.gate, s.thread, s.run, &action, answer);
+		assert_string_equal(answer->policy.rule, "credential/raw-secret");
+		gate_verdict_release(&answer->record);
+	}
 	action.args = (struct policy_str){ NULL, 0 };
 	action.name = (struct policy_str){ s.token, strlen(s.token) };
 	gate_decide_action(s.gate, s.thread, s.run, &action, answer);
