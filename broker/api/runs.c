@@ -144,6 +144,25 @@ placeholder_add(void *arg, const struct binding *binding, const char *value)
 	    (int)binding->port, "placement", placement(&binding->placement)));
 }
 
+static void
+lack_add(void *arg, const struct binding *binding, const char *why,
+    const char *remedy)
+{
+	json_array_append_new(arg, json_pack("{s:s, s:s, s:o, s:s, s:s}",
+	    "binding", binding->id, "secret", binding->secret, "env",
+	    texts(binding->env, binding->n_env), "reason", why, "remedy", remedy));
+}
+
+/* Names of secrets are the operator's. */
+static json_t *
+lacks(const struct run *run, const struct rules *rules)
+{
+	json_t *list = json_array();
+
+	gate_run_lacks(run, rules, lack_add, list);
+	return list;
+}
+
 struct scrub {
 	json_t *tags, *lengths, *marks;	/* one of each per secret */
 };
@@ -220,12 +239,14 @@ opened(struct api_call *call, struct run *run, const char *token)
 	    "url", url, "socket", options->agent_socket, "ca", "cert",
 	    options->ca_cert, "bundle", options->ca_bundle, "placeholders",
 	    placeholders, "receipt", api_receipt(&info.receipt));
+	/* Not for an agent, who could try out what a secret might be. */
+	if (json != NULL && call->operator) {
+		json_object_set_new(json, "scrub", scrub(options->gate));
+		json_object_set_new(json, "placeholders_missing", lacks(run, rules));
+	}
 	rules_unref(rules);
 	if (json == NULL)
 		return NULL;
-	/* Not for an agent, who could try out what a secret might be. */
-	if (call->operator)
-		json_object_set_new(json, "scrub", scrub(options->gate));
 	delegation_set(json, &info);
 	return json;
 }

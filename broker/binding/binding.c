@@ -281,3 +281,25 @@ bindings_private_allowed(const struct bindings *bindings,
 			return true;
 	return false;
 }
+
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool
+binding_same_place(const struct binding *a, const struct binding *b)
+{
+	const struct placement *x = &a->placement, *y = &b->placement;
+
+	if (a->https != b->https || a->port != b->port ||
+	    a->n_hosts != b->n_hosts || strcmp(a->secret, b->secret) != 0)
+		return false;
+	for (size_t i = 0; i < a->n_hosts; i++)
+		if (strcmp(a->hosts[i], b->hosts[i]) != 0)
+			return false;
+	return x->kind == y->kind && same_text(x->name, y->name) &&
+	    same_text(x->before, y->before) && same_text(x->after, y->after) &&
+	    same_text(x->user, y->user);
+}

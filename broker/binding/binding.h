@@ -45,6 +45,9 @@ const struct binding *bindings_at(const struct bindings *bindings, size_t i);
 const struct binding *bindings_by_id(const struct bindings *bindings,
     struct slice id);
 
+/* Does the same secret go to the same hosts, and into the same place there? */
+bool binding_same_place(const struct binding *a, const struct binding *b);
+
 /* The next binding that covers scheme, host and port after *cursor (0 to
  * begin); NULL when there are no more. */
 const struct binding *bindings_for(const struct bindings *bindings,

@@ -71,8 +71,8 @@ cmd_bindings_print(const char *id, const json_t *binding,
 	}
 	if (lacking != NULL)
 		printf("\n  no placeholder in new runs: %s; `countersign secret "
-		    "%s %s` stores one", lacking, strstr(lacking, "revoked") !=
-		    NULL ? "rotate" : "put", cli_clean(secret));
+		    "%s %s` stores one", lacking, lacking_remedy(lacking),
+		    cli_clean(secret));
 	putchar('\n');
 }
 

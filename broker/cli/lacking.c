@@ -40,41 +40,32 @@ lacking_reason(const json_t *secrets, const char *name)
 	    "its secret is not in the vault" : NULL;
 }
 
-static bool
-is_placed(const json_t *placeholders, const char *binding)
+const char *
+lacking_remedy(const char *reason)
 {
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(placeholders, i, one)
-		if (strcmp(client_str(one, "binding"), binding) == 0)
-			return true;
-	return false;
+	return strstr(reason, "revoked") != NULL ? "rotate" : "put";
 }
 
-json_t *
-lacking_of_run(const json_t *placeholders)
+void
+lacking_print(FILE *out, const json_t *missing, const char *before)
 {
-	json_t *out = json_array(), *root, *secrets = NULL, *binding;
-	char path[PATH_MAX];
-	const char *id, *reason;
-	bool asked = false;
+	const char *remedy;
+	json_t *one, *name;
+	size_t i, k;
 
-	cli_home_path("pack/data.json", path, sizeof(path));
-	root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
-	json_object_foreach(json_object_get(root, "bindings"), id, binding) {
-		if (is_placed(placeholders, id))
-			continue;
-		if (!asked)
-			secrets = lacking_secrets();
-		asked = true;
-		reason = lacking_reason(secrets, client_str(binding, "secret"));
-		if (reason != NULL)
-			json_array_append_new(out, json_pack("{s:s, s:s, s:O?, s:s}",
-			    "binding", id, "secret", client_str(binding, "secret"),
-			    "env", json_object_get(binding, "env"), "reason", reason));
+	json_array_foreach(missing, i, one) {
+		fprintf(out, "%sno placeholder", before);
+		json_array_foreach(json_object_get(one, "env"), k, name)
+			fprintf(out, "%s%s", k == 0 ? " in " : ", ",
+			    cli_clean(json_string_value(name)));
+		fprintf(out, " (binding %s): ",
+		    cli_clean(client_str(one, "binding")));
+		fprintf(out, "%s; ", cli_clean(client_str(one, "reason")));
+		remedy = client_str(one, "remedy");
+		if (remedy[0] != '\0')
+			fprintf(out, "`countersign secret %s %s` stores one\n",
+			    remedy, cli_clean(client_str(one, "secret")));
+		else
+			fputs("see `countersign secret list`\n", out);
 	}
-	json_decref(secrets);
-	json_decref(root);
-	return out;
 }

@@ -1,6 +1,8 @@
-/* Bindings that a run has no placeholder for, since their secret is no more. */
+/* Bindings that runs have no placeholder for, since their secret is no more. */
 #ifndef BROKER_CLI_LACKING_H
 #define BROKER_CLI_LACKING_H
+
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -11,11 +13,10 @@ json_t *lacking_secrets(void);
  * not known.  secrets may be NULL. */
 const char *lacking_reason(const json_t *secrets, const char *name);
 
-/*
- * The bindings of HOME/pack/data.json that are not among a run's placeholders
- * for such a reason: [{"binding", "secret", "env", "reason"}], owned.  Asks the
- * daemon only where one is not among them.
- */
-json_t *lacking_of_run(const json_t *placeholders);
+/* A run's `placeholders_missing`, one line each with what to do about it. */
+void lacking_print(FILE *out, const json_t *missing, const char *before);
+
+/* What stores such a secret: "put" or "rotate". */
+const char *lacking_remedy(const char *reason);
 
 #endif

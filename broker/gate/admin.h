@@ -180,6 +180,12 @@ void gate_run_placeholders(struct run *run, const struct rules *rules,
     void (*each)(void *arg, const struct binding *binding,
     const char *placeholder), void *arg);
 
+/* The bindings that it has no placeholder for, since there was no secret to make it
+ * like; why, and which `countersign secret` command stores one, or "". */
+void gate_run_lacks(const struct run *run, const struct rules *rules,
+    void (*each)(void *arg, const struct binding *binding, const char *why,
+    const char *remedy), void *arg);
+
 /* Keyed BLAKE2b-256, a short mark (SipHash-2-4 under the key's first half, to pass
  * over quickly what is none) and length of every active version of every secret, bound or
  * not, under a key made for this call: who holds a value can tell that a secret

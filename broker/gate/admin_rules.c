@@ -16,18 +16,6 @@ rules_keep(struct gate *gate, const struct rules *rules, char *err, size_t err_l
 	    gate->packs_dir, err, err_len);
 }
 
-static bool
-same_place(const struct binding *a, const struct binding *b)
-{
-	if (a->https != b->https || a->port != b->port ||
-	    a->n_hosts != b->n_hosts || strcmp(a->secret, b->secret) != 0)
-		return false;
-	for (size_t i = 0; i < a->n_hosts; i++)
-		if (strcmp(a->hosts[i], b->hosts[i]) != 0)
-			return false;
-	return true;
-}
-
 /* Streams of bindings that are gone or go elsewhere now. */
 static void
 cut_changed(struct gate *gate, const struct rules *before,
@@ -38,7 +26,7 @@ cut_changed(struct gate *gate, const struct rules *before,
 		const struct binding *new = bindings_by_id(after->bindings,
 		    slice_of(old->id));
 
-		if (new == NULL || !same_place(old, new))
+		if (new == NULL || !binding_same_place(old, new))
 			gate_cut(gate, &(struct gate_cut){ .binding = old->id });
 	}
 }

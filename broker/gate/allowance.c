@@ -7,6 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static int
+lack(struct run *run, const struct binding *binding, enum secrets_result why)
+{
+	struct lack *grown = reallocarray(run->lacks, run->n_lacks + 1,
+	    sizeof(*grown));
+
+	if (grown == NULL)
+		return -1;
+	run->lacks = grown;
+	snprintf(grown[run->n_lacks].binding, sizeof(grown->binding), "%s",
+	    binding->id);
+	grown[run->n_lacks++].why = why;
+	return 0;
+}
+
 /* Placeholder for one binding; 0 also where its secret is not to be had. */
 static int
 allowance_make(struct gate *gate, struct rules *rules, struct run *run,
@@ -15,13 +30,15 @@ allowance_make(struct gate *gate, struct rules *rules, struct run *run,
 	struct allowance *allowance = &run->allowances[run->n_allowances];
 	struct redact_needles *needles = NULL;
 	struct secret *secret = NULL;
+	enum secrets_result why;
 	char text[PLACEHOLDER_MAX + 1];
 	uint32_t version;
 	size_t len;
 
-	if (gate_secret_take(gate, rules, binding, false, &secret, &needles,
-	    &version) != SECRETS_TAKEN)
-		return 0;
+	why = gate_secret_take(gate, rules, binding, false, &secret, &needles,
+	    &version);
+	if (why != SECRETS_TAKEN)
+		return lack(run, binding, why);
 	len = placeholder_make(secret_bytes(secret), text, PLACEHOLDER_MAX);
 	secret_unref(secret);
 	redact_needles_unref(needles);

@@ -113,7 +113,7 @@ struct gate_verdict {
  * may take long: nothing has happened, and out is released; ask again on a thread
  * that may wait. */
 bool gate_decide(struct gate *gate, struct gate_thread *thread,
-    const struct gate_request *request, struct gate_verdict *out);
+    const struct gate_request *asked, struct gate_verdict *out);
 void gate_verdict_release(struct gate_verdict *verdict);
 
 /* A refusal that the data plane itself found (malformed head, 431, upstream

@@ -134,6 +134,11 @@ struct run {
 	struct allowance *allowances;	/* sorted by binding; fixed at opening */
 	size_t n_allowances;
 	struct sieve *sieve;		/* over their placeholders, same index */
+	struct lack {			/* a binding without one, and why */
+		char binding[BINDING_ID_MAX + 1];
+		enum secrets_result why;
+	} *lacks;
+	size_t n_lacks;
 
 	pthread_mutex_t lock;
 	struct allowance *late;

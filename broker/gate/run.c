@@ -51,6 +51,7 @@ run_free(struct run *run)
 	for (size_t i = 0; i < run->n_allowances; i++)
 		free(run->allowances[i].placeholder);
 	free(run->allowances);
+	free(run->lacks);
 	for (late = run->late; late != NULL; late = next) {
 		next = late->next;
 		free(late);
@@ -452,5 +453,20 @@ gate_run_placeholders(struct run *run, const struct rules *rules,
 
 		if (binding != NULL)
 			each(arg, binding, run->allowances[i].placeholder);
+	}
+}
+
+void
+gate_run_lacks(const struct run *run, const struct rules *rules,
+    void (*each)(void *arg, const struct binding *binding, const char *why,
+    const char *remedy), void *arg)
+{
+	for (size_t i = 0; i < run->n_lacks; i++) {
+		const struct binding *binding = bindings_by_id(rules->bindings,
+		    slice_of(run->lacks[i].binding));
+
+		if (binding != NULL)
+			each(arg, binding, secrets_why(run->lacks[i].why),
+			    secrets_remedy(run->lacks[i].why));
 	}
 }

@@ -10,7 +10,7 @@
 
 struct held {
 	const char *name, *user;	/* the binding's */
-	struct secret *secret;
+	struct secret *secret;		/* NULL, as needles: too short to be used */
 	struct redact_needles *needles;
 	uint32_t version;
 };
@@ -108,10 +108,10 @@ fetch(struct held *held, struct vault *vault)
 		return 1;
 	if (errno != EINVAL)
 		return -1;
-	/* too short to be found again: this one is of no use, others are */
+	/* Too short to be found again: so much is known of this version. */
 	secret_unref(held->secret);
 	held->secret = NULL;
-	return 0;
+	return 1;
 }
 
 static int
@@ -169,7 +169,8 @@ sieve_over(struct vault *vault, const struct held *held, size_t n,
 
 	if (!versions_each(vault, know_version, known))
 		for (size_t i = 0; i < n; i++)
-			know(known, held[i].secret);
+			if (held[i].secret != NULL)
+				know(known, held[i].secret);
 	needles = calloc(known->n + 1, sizeof(*needles));
 	if (needles == NULL || known->failed) {
 		free(needles);
@@ -243,14 +244,16 @@ secrets_take(struct secrets *secrets, struct vault *vault,
 	if ((now ? vault_get_now : vault_get)(vault, binding->secret, 0, secret,
 	    version, &error) != VAULT_OK)
 		return error.status == VAULT_REVOKED ? SECRETS_REVOKED :
+		    error.status == VAULT_MISSING ? SECRETS_MISSING :
 		    error.status == VAULT_LATER ? SECRETS_LATER : SECRETS_NONE;
 	pthread_rwlock_rdlock(&secrets->lock);
 	if (secrets->n > 0)
 		held = bsearch(&key, secrets->held, secrets->n, sizeof(*held),
 		    held_order);
 	if (held != NULL && held->version == *version) {
-		*needles = redact_needles_ref(held->needles);
-		result = SECRETS_TAKEN;
+		result = held->needles != NULL ? SECRETS_TAKEN : SECRETS_SHORT;
+		if (result == SECRETS_TAKEN)
+			*needles = redact_needles_ref(held->needles);
 	}
 	pthread_rwlock_unlock(&secrets->lock);
 	if (result != SECRETS_TAKEN) {
@@ -258,6 +261,29 @@ secrets_take(struct secrets *secrets, struct vault *vault,
 		*secret = NULL;
 	}
 	return result;
+}
+
+const char *
+secrets_why(enum secrets_result result)
+{
+	switch (result) {
+	case SECRETS_REVOKED:
+		return "the current version of its secret is revoked";
+	case SECRETS_MISSING:
+		return "its secret is not in the vault";
+	case SECRETS_SHORT:
+		return "its secret is too short to be told from ordinary text in an "
+		    "answer";
+	default:
+		return "the vault does not give its secret now";
+	}
+}
+
+const char *
+secrets_remedy(enum secrets_result result)
+{
+	return result == SECRETS_MISSING ? "put" : result == SECRETS_REVOKED ||
+	    result == SECRETS_SHORT ? "rotate" : "";
 }
 
 const struct sieve *
@@ -279,8 +305,9 @@ secrets_each(struct secrets *secrets,
 {
 	pthread_rwlock_rdlock(&secrets->lock);
 	for (size_t i = 0; i < secrets->n; i++)
-		if (i == 0 || strcmp(secrets->held[i - 1].name,
-		    secrets->held[i].name) != 0)
+		if (secrets->held[i].secret != NULL && (i == 0 ||
+		    strcmp(secrets->held[i - 1].name,
+		    secrets->held[i].name) != 0))
 			each(arg, secret_bytes(secrets->held[i].secret));
 	pthread_rwlock_unlock(&secrets->lock);
 }

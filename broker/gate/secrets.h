@@ -37,11 +37,24 @@ void secrets_clear(struct secrets *secrets);
 int secrets_refresh(struct secrets *secrets, struct vault *vault,
     struct rules *rules);
 
+enum secrets_result {
+	SECRETS_TAKEN,
+	SECRETS_NONE,		/* the vault does not give it now */
+	SECRETS_MISSING,	/* nor has it */
+	SECRETS_REVOKED,
+	SECRETS_SHORT,		/* it could not be found in what comes back */
+	SECRETS_STALE,
+	SECRETS_LATER		/* the caller would have to wait */
+};
+
+/* Why there is none, and which `countersign secret` command stores one ("" where that
+ * would not help). */
+const char *secrets_why(enum secrets_result result);
+const char *secrets_remedy(enum secrets_result result);
+
 /* For one binding, referenced.  The vault has the last word: where it has
- * another version by now, or none, the snapshot is stale. */
-enum secrets_result { SECRETS_TAKEN, SECRETS_NONE, SECRETS_REVOKED,
-    SECRETS_STALE, SECRETS_LATER };
-/* now: the caller must not wait: SECRETS_LATER where he would have to. */
+ * another version by now, or none, the snapshot is stale.  now: the caller must
+ * not wait. */
 enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
     const struct binding *binding, bool now, struct secret **secret,
     struct redact_needles **needles, uint32_t *version);

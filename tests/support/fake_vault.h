@@ -20,6 +20,7 @@ static struct fake_entry fake_entries[64];
 static size_t fake_n_entries;
 static void (*fake_vault_asked)(void);	/* called within each put and get */
 static bool fake_vault_waits;		/* the next one: as another machine's does */
+static unsigned fake_vault_lists;	/* how often it was listed */
 static bool fake_vault_down;		/* none has an answer */
 
 static enum vault_status
@@ -101,6 +102,7 @@ fake_vault_list(void *ctx, void (*each)(void *arg, const char *name,
     uint32_t version, int64_t created_s, int64_t revoked_s), void *arg,
     struct vault_error *err)
 {
+	fake_vault_lists++;
 	for (size_t i = 0; i < fake_n_entries; i++)
 		each(arg, fake_entries[i].name, fake_entries[i].version,
 		    1700000000, fake_entries[i].revoked ? 1700000001 : 0);

@@ -218,6 +218,114 @@ test_a_store_that_is_down(void **state)
 	end(&s);
 }
 
+/* --- secrets that are too short ---------------------------------------- */
+
+static unsigned lacks;
+static char lack_why[128];
+
+static void
+keep_lack(void *arg, const struct binding *binding, const char *reason,
+    const char *remedy)
+{
+	assert_string_equal(binding->id, "tiny");
+	snprintf(lack_why, sizeof(lack_why), "%s: %s", remedy, reason);
+	lacks++;
+}
+
+/* A run that is opened for the binding "tiny": why it has no placeholder. */
+static const char *
+open_without_tiny(void)
+{
+	struct rules *rules = gate_rules(s.gate);
+	char token[GATE_TOKEN_MAX];
+	struct run *run = open_run(&s, &plain_run, token);
+
+	lacks = 0;
+	gate_run_lacks(run, rules, keep_lack, NULL);
+	assert_int_equal(lacks, 1);
+	run_unref(run);
+	rules_unref(rules);
+	return lack_why;
+}
+
+/* Others may store one in a server that is shared.  That it is of no use is known
+ * until it is another version: the vault is not asked for all of its secrets again
+ * by each run and each request. */
+static void
+test_a_short_secret_is_known_to_be(void **state)
+{
+	uint32_t version;
+	unsigned lists;
+
+	begin(&s, DATA_AND("\"tiny\":{\"secret\":\"tiny\",\"hosts\":[\"tiny.example.com\"],"
+	    "\"placement\":{\"kind\":\"header\",\"name\":\"Authorization\",\"template\":\"{}\"}},", ""));
+	assert_non_null(strstr(open_without_tiny(), "put: its secret is not in the vault"));
+	assert_int_equal(vault_put(s.vault, "tiny", "shr", 3, false, &version, NULL), VAULT_OK);
+	assert_non_null(strstr(open_without_tiny(), "rotate: its secret is too short"));
+	lists = fake_vault_lists;
+	assert_non_null(strstr(open_without_tiny(), "too short"));
+	assert_int_equal(issue(&s, "http:GET", "https://tiny.example.com/a", 1, 60), 0);
+	for (int i = 0; i < 3; i++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "Authorization: %s\r\n", grant_token);
+		ask(&s, "GET", "https://tiny.example.com/a", line);
+		refused(503, "vault/unavailable");
+		assert_non_null(strstr(verdict.reason, "too short"));
+	}
+	assert_int_equal(fake_vault_lists, lists);
+	assert_int_equal(vault_put(s.vault, "tiny", "long-enough-now", 15, true, &version, NULL), VAULT_OK);
+	ask(&s, "GET", "https://tiny.example.com/a", "");
+	gate_verdict_release(&verdict);
+	assert_int_equal(vault_withhold(s.vault, "tiny", 0, NULL), VAULT_OK);
+	assert_non_null(strstr(open_without_tiny(), "rotate: the current version of its secret is revoked"));
+	end(&s);
+}
+
+/* --- rules that come into force meanwhile ------------------------------ */
+
+/* The route's binding is of rules that were in force when the head was read. */
+static void
+test_reloaded_behind_the_head(void **state)
+{
+	static const struct {
+		const char *data, *rule;	/* NULL: allowed */
+	} after[] = {
+		{ DATA(",\"limits\":{\"requests\":99}"), NULL },
+		{ "{}", "policy/reloaded" },
+		{ "{\"bindings\":{\"hub\":{\"secret\":\"one\",\"hosts\":[\"api.example.com\"],"
+		  "\"placement\":{\"kind\":\"header\",\"name\":\"X-Key\",\"template\":\"{}\"}}}}", "policy/reloaded" },
+		{ "{\"bindings\":{\"hub\":{\"secret\":\"two\",\"hosts\":[\"api.example.com\"],"
+		  "\"placement\":{\"kind\":\"header\",\"name\":\"Authorization\",\"template\":\"Bearer {}\"}}}}", "policy/reloaded" },
+	};
+	char before[POLICY_DIGEST_LEN + 1], then[POLICY_DIGEST_LEN + 1];
+
+	for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++) {
+		struct rules *held;
+
+		begin(&s, DATA(""));
+		held = gate_rules(s.gate);
+		beside.only = bindings_by_id(rules_bindings(held), SLICE("hub"));
+		beside.rules = held;
+		fake_data = after[i].data;
+		assert_int_equal(gate_reload(s.gate, &fake_port, before, then, &why), 0);
+		ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
+		if (after[i].rule != NULL) {
+			refused(503, after[i].rule);
+		} else {
+			allowed("hub");
+			assert_ptr_equal(verdict.binding, bindings_by_id(
+			    rules_bindings(verdict.rules), SLICE("hub")));
+		}
+		assert_ptr_not_equal(verdict.rules, held);
+		gate_verdict_release(&verdict);
+		beside.only = NULL;
+		beside.rules = NULL;
+		rules_unref(held);
+		end(&s);
+	}
+}
+
 int
 main(void)
 {
@@ -229,6 +337,8 @@ main(void)
 		cmocka_unit_test(test_revoked_while_another_is_stored),
 		cmocka_unit_test(test_a_store_that_takes_long),
 		cmocka_unit_test(test_a_store_that_is_down),
+		cmocka_unit_test(test_a_short_secret_is_known_to_be),
+		cmocka_unit_test(test_reloaded_behind_the_head),
 	};
 
 	if (sodium_init() == -1)

@@ -1,6 +1,7 @@
 /* countersign run -- COMMAND: one agent session, from opening to evidence. */
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/lacking.h"
 #include "cli/packs.h"
 #include "cli/run/node_proxy.h"
 #include "cli/run/run_child.h"
@@ -352,6 +353,9 @@ prepare_home(struct session *session)
 		cli_err("%s", session->err);
 		return -1;
 	}
+	/* Before the command fails for the want of it. */
+	lacking_print(stderr, json_object_get(session->run.json,
+	    "placeholders_missing"), "countersign: note: ");
 	return 0;
 }
 

@@ -63,23 +63,6 @@ print_names(const struct run_close *close)
 		fputc('\n', stderr);
 }
 
-static void
-print_lacking(const json_t *lacking)
-{
-	json_t *one, *name;
-	size_t i, k;
-
-	json_array_foreach(lacking, i, one) {
-		fputs("  no placeholder", stderr);
-		json_array_foreach(json_object_get(one, "env"), k, name)
-			fprintf(stderr, "%s%s", k == 0 ? " in " : ", ",
-			    cli_clean(json_string_value(name)));
-		fprintf(stderr, " (binding %s): %s; ", cli_clean(client_str(one,
-		    "binding")), client_str(one, "reason"));
-		fprintf(stderr, "see `countersign bindings`\n");
-	}
-}
-
 /* A run within another one has that one's files, and its line. */
 static void
 print_exposed(const struct run_close *close)
@@ -246,8 +229,7 @@ print_alarm(void)
 
 static void
 print_text(const struct run_close *close, const json_t *closed,
-    const struct run_reasons *reasons, const json_t *lacking,
-    const char *bundle)
+    const struct run_reasons *reasons, const char *bundle)
 {
 	/* Of a command that never began it says why that is. */
 	const char *why = close->child->started ? close->child->why : "";
@@ -260,7 +242,7 @@ print_text(const struct run_close *close, const json_t *closed,
 	run_refused_print(reasons, client_str(closed, "id"));
 	print_tunnels(reasons);
 	print_names(close);
-	print_lacking(lacking);
+	lacking_print(stderr, json_object_get(close->run, "placeholders_missing"), "  ");
 	if (close->socket == NULL)
 		print_exposed(close);
 	if (close->socket == NULL)
@@ -289,14 +271,15 @@ print_text(const struct run_close *close, const json_t *closed,
 
 static void
 print_json(const struct run_close *close, const json_t *closed,
-    const struct run_reasons *reasons, json_t *lacking, const char *bundle)
+    const struct run_reasons *reasons, const char *bundle)
 {
 	json_t *out = json_object();
 
 	json_object_update(out, (json_t *)closed);
 	json_object_del(out, "checkpoint");
 	json_object_set_new(out, "reasons", run_refused_json(reasons));
-	json_object_set(out, "placeholders_missing", lacking);
+	json_object_set(out, "placeholders_missing",
+	    json_object_get(close->run, "placeholders_missing"));
 	json_object_set_new(out, "below", below_json(&reasons->below));
 	json_object_set_new(out, "tunnels_unbound",
 	    json_integer((json_int_t)reasons->tunnels));
@@ -411,29 +394,22 @@ run_close(const struct run_close *close)
 	struct client_reply reply;
 	enum client_result result;
 	char bundle[PATH_MAX] = "";
-	json_t *closed, *lacking = NULL;
+	json_t *closed;
 	int rc;
 
 	result = close_it(close, &reply);
 	if (result != CLIENT_OK)
 		say_early(result, &reply);
-	/* Once it is closed we are no process of it, but the operator's; of a run
-	 * within another that one tells. */
-	if (close->socket == NULL && !close->quiet)
-		lacking = lacking_of_run(json_object_get(close->run, "placeholders"));
 	/* The ledger's directory is enough, if the run's end is in it. */
 	rc = evidence(close, &reply, bundle, sizeof(bundle), &reasons);
 	if (reply.status == 409 && close->socket == NULL)
 		say_closer(reasons.closed);
 	closed = closing(close->run, &reply, result == CLIENT_OK, &reasons);
 	if (close->json)
-		print_json(close, closed, &reasons, lacking,
-		    bundle[0] != '\0' && rc == 0 ? bundle : NULL);
+		print_json(close, closed, &reasons, bundle[0] != '\0' && rc == 0 ? bundle : NULL);
 	else if (!close->quiet)
-		print_text(close, closed, &reasons, lacking,
-		    bundle[0] != '\0' && rc == 0 ? bundle : NULL);
+		print_text(close, closed, &reasons, bundle[0] != '\0' && rc == 0 ? bundle : NULL);
 	json_decref(closed);
-	json_decref(lacking);
 	run_reasons_release(&reasons);
 	client_reply_release(&reply);
 	return rc;
