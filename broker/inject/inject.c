@@ -154,22 +154,26 @@ begins_with(struct slice name, struct slice prefix)
 	    slice_case_eq((struct slice){ name.p, prefix.n }, prefix);
 }
 
-static bool
-is_slot(const struct binding *b, struct slice name)
+/* The field of this request that is the slot; none for a query's. */
+static struct slice
+slot_field(const struct binding *b, const struct head *head)
 {
 	switch (b->placement.kind) {
 	case PLACE_HEADER:
-		return slice_case_eq(name, slice_of(b->placement.name));
-	case PLACE_BASIC:
-		return slice_case_eq(name, SLICE("authorization"));
-	case PLACE_QUERY:
+		if (head_find(head, slice_of(b->placement.name)) != NULL)
+			return slice_of(b->placement.name);
 		break;
+	case PLACE_BASIC:
+		break;
+	case PLACE_QUERY:
+		return (struct slice){ NULL, 0 };
 	}
-	return false;
+	return SLICE("authorization");
 }
 
 static bool
-is_left_out(const struct inject *in, const struct head_field *f)
+is_left_out(const struct inject *in, struct slice slot,
+    const struct head_field *f)
 {
 	if (slice_case_eq(f->name, SLICE("host")) ||
 	    slice_case_eq(f->name, SLICE("content-length")) ||
@@ -182,7 +186,7 @@ is_left_out(const struct inject *in, const struct head_field *f)
 	    (slice_case_eq(f->name, SLICE("accept-encoding")) ||
 	    slice_case_eq(f->name, SLICE("sec-websocket-extensions"))))
 		return true;
-	return in->binding != NULL && is_slot(in->binding, f->name);
+	return slot.p != NULL && slice_case_eq(f->name, slot);
 }
 
 /* Refused when stored, and once more here, where it would split the head. */
@@ -255,13 +259,16 @@ static void
 put_fields(struct out *out, const struct inject *in)
 {
 	char host[TARGET_HOST_MAX + 16];
+	struct slice slot = { NULL, 0 };
 
+	if (in->binding != NULL)
+		slot = slot_field(in->binding, in->head);
 	if (target_host_field(in->target, host, sizeof(host)) == 0)
 		out->full = true;
 	else
 		put_field(out, SLICE("Host"), slice_of(host));
 	for (size_t i = 0; i < in->head->n_fields; i++)
-		if (!is_left_out(in, &in->head->fields[i]))
+		if (!is_left_out(in, slot, &in->head->fields[i]))
 			put_field(out, in->head->fields[i].name,
 			    in->head->fields[i].value);
 	if (!in->keep_accept_encoding)
@@ -420,13 +427,13 @@ struct slice
 inject_slot(const struct head *head, const struct target *target,
     const struct binding *binding, char *buf, size_t cap, unsigned *copies)
 {
-	struct slice found = { NULL, 0 };
+	struct slice found = { NULL, 0 }, slot = slot_field(binding, head);
 
 	*copies = 0;
-	if (binding->placement.kind == PLACE_QUERY)
+	if (slot.p == NULL)
 		return slot_in_query(target, binding, buf, cap, copies);
 	for (size_t i = 0; i < head->n_fields; i++) {
-		if (!is_slot(binding, head->fields[i].name))
+		if (!slice_case_eq(head->fields[i].name, slot))
 			continue;
 		if ((*copies)++ == 0)
 			found = from_field(head->fields[i].value,

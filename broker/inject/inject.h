@@ -15,9 +15,12 @@
  * keep_accept_encoding also Accept-Encoding and Sec-WebSocket-Extensions, by
  * which a reply could come back compressed.
  *
- * The slot is, for PLACE_HEADER, every field of that name; for PLACE_BASIC,
- * every Authorization field; for PLACE_QUERY, every parameter whose decoded key
- * is that name.
+ * The slot is, for PLACE_HEADER, every field of that name or, where the client
+ * sent none, every Authorization field (SDKs of one service send the same key
+ * as X-Api-Key or as Bearer); for PLACE_BASIC, every Authorization field; for
+ * PLACE_QUERY, every parameter whose decoded key is that name.  What goes
+ * upstream is the binding's own place and template whatever the client used; so
+ * put a credential in only where inject_slot found one.
  */
 #ifndef BROKER_INJECT_H
 #define BROKER_INJECT_H
@@ -59,8 +62,7 @@ int inject_request_head(const struct inject *in, char *out, size_t cap);
  *
  * Of Basic it is the password, or the user where the password is empty or
  * "x-oauth-basic" (https://TOKEN@host/).  A Basic credential counts for a header
- * binding on Authorization as well: git knows no other, and what goes upstream
- * is the binding's own template whatever the client used.
+ * binding as well: git knows no other.
  */
 struct slice inject_slot(const struct head *head, const struct target *target,
     const struct binding *binding, char *buf, size_t cap, unsigned *copies);

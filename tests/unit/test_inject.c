@@ -92,6 +92,9 @@ test_header(void **state)
 	check("GET /a", "X-API-KEY: placeholder\r\nAuthorization: Bearer session\r\n", &API_KEY, true,
 	    "GET /a HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer session\r\n"
 	    "X-Api-Key: " SECRET "\r\n\r\n");
+	/* it is the slot of a client that sends none of that field */
+	check("GET /a", "Authorization: Bearer placeholder\r\nX-One: 1\r\n", &API_KEY, true,
+	    "GET /a HTTP/1.1\r\nHost: api.example.com\r\nX-One: 1\r\nX-Api-Key: " SECRET "\r\n\r\n");
 	check("GET /a", "", &ODD, true,
 	    "GET /a HTTP/1.1\r\nHost: api.example.com\r\nX-Odd: key=<" SECRET ">\r\n\r\n");
 	/* what a header binding sends is its template, also to a client of Basic */
@@ -261,6 +264,11 @@ test_slot(void **state)
 		{ &API_KEY, "GET /", "x-api-key: tok\r\n", "tok", 1 },
 		{ &API_KEY, "GET /", "x-api-key: Bearer tok\r\n", "tok", 1 },
 		{ &API_KEY, "GET /", "x-api-key:\r\n", "", 1 },
+		{ &API_KEY, "GET /", "Authorization: Bearer tok\r\n", "tok", 1 },
+		{ &API_KEY, "GET /", "Authorization: Basic eDp0b2s=\r\n", "tok", 1 },
+		{ &API_KEY, "GET /", "Authorization: Bearer tok\r\nAuthorization: x\r\n", "tok", 2 },
+		{ &API_KEY, "GET /", "Authorization: Bearer x\r\nx-api-key: tok\r\n", "tok", 1 },
+		{ &API_KEY, "GET /", "Authorization: Bearer tok\r\nx-api-key:\r\n", "", 1 },
 		{ &ODD, "GET /", "X-Odd: key=<tok>\r\n", "tok", 1 },
 		{ &ODD, "GET /", "X-Odd: KEY=<tok>\r\n", "tok", 1 },
 		{ &ODD, "GET /", "X-Odd: key=<tok\r\n", "key=<tok", 1 },
