@@ -3,13 +3,13 @@
 #include "confined.h"
 
 #include "ledger/anchor/anchors.h"
+#include "ledger/child.h"
 #include "ledger/evidence/evidence.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,20 +34,6 @@ struct anchorer {
 };
 
 /* --- the process -------------------------------------------------------- */
-
-static void
-quiet_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
-	    SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
-	sigset_t none;
-
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 /* The daemon's lock, signals and sockets are none of our business. */
 static int
@@ -122,7 +108,7 @@ child(const struct conf_anchors *conf, struct anchor_shared *shared,
 
 	prctl(PR_SET_NAME, "anchorer");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	quiet_signals();
+	child_ignore_signals();
 	if (turn == NULL || close_others(&pipe) != 0)
 		_exit(1);
 	turn->conf = conf;

@@ -1,4 +1,5 @@
 #include "ledger/recorder/spawn.h"
+#include "ledger/child.h"
 #include "ledger/confine.h"
 #include "ledger/recorder/recorder.h"
 
@@ -108,22 +109,6 @@ close_others(const struct recorder_side *side)
 	syscall(SYS_close_range, next, ~0U, 0);
 }
 
-/* The owner tells the recorder when to end; a terminal or a service manager
- * that signals the whole group would cost it what is still queued. */
-static void
-ignore_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
-	    SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGXFSZ };
-	sigset_t none;
-
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static _Noreturn void
 recorder_process(struct recorder_side *side)
 {
@@ -133,7 +118,7 @@ recorder_process(struct recorder_side *side)
 	struct confine_report confined;
 
 	prctl(PR_SET_NAME, "ledger-recorder");
-	ignore_signals();
+	child_ignore_signals();
 	close_others(side);
 	/* Locks are not inherited. */
 	side->setup.key_locked = mlock(side->setup.sk, NOTE_SK_LEN) == 0;
