@@ -239,8 +239,8 @@ vault_problem(const struct vault_error *error, struct gate_problem *why)
 	return -1;
 }
 
-void
-gate_edition_out(struct gate *gate, struct json_out *out)
+static void
+edition_out(struct gate *gate, struct json_out *out)
 {
 	struct vault_edition edition;
 
@@ -250,24 +250,27 @@ gate_edition_out(struct gate *gate, struct json_out *out)
 	json_out_uint(out, "generation", edition.generation);
 }
 
-static int
-secret_record(struct gate *gate, struct ledger_port *port, const char *event,
-    const char *name, uint32_t version, bool in_store, struct gate_problem *why)
+int
+gate_secret_record(struct gate *gate, struct ledger_port *port,
+    const struct secret_event *what, struct gate_problem *why)
 {
 	struct ledger_receipt receipt;
 	struct json_out out;
-	char body[256];
+	char body[512];
 
 	json_out_begin(&out, body, sizeof(body));
 	json_out_object(&out, NULL);
-	json_out_str(&out, "event", event);
-	json_out_str(&out, "name", name);
-	if (version > 0)
-		json_out_uint(&out, "version", version);
+	json_out_str(&out, "event", what->event);
+	if (what->name != NULL)
+		json_out_str(&out, "name", what->name);
+	if (what->version > 0)
+		json_out_uint(&out, "version", what->version);
 	json_out_str(&out, "backend", vault_backend(gate->vault));
-	if (!in_store)
+	if (what->known > 0)
+		json_out_uint(&out, "known", what->known);
+	if (what->unerased)
 		json_out_bool(&out, "erased", false);
-	gate_edition_out(gate, &out);
+	edition_out(gate, &out);
 	json_out_object_end(&out);
 	return gate_append(port, "secret", NULL, gate->rules->digest, body,
 	    json_out_end(&out), false, &receipt, why);
@@ -306,8 +309,8 @@ gate_secret_put(struct gate *gate, struct ledger_port *port, const char *name,
 	if (vault_put(gate->vault, name, bytes, len, rotate, version,
 	    &error) != VAULT_OK)
 		vault_problem(&error, why);
-	else if (secret_record(gate, port, rotate ? "rotated" : "stored",
-	    name, *version, true, why) == 0)
+	else if (gate_secret_record(gate, port, &(struct secret_event){
+	    rotate ? "rotated" : "stored", name, *version, 0, false }, why) == 0)
 		rv = secrets_changed(gate, why);
 	pthread_mutex_unlock(&gate->admin);
 	return rv;
@@ -323,7 +326,8 @@ not_erased(struct gate *gate, struct ledger_port *port, const char *name,
 
 	snprintf(detail, sizeof(detail), "%s is out of use and its streams are cut, but it is not erased: %s",
 	    name, error->text);
-	secret_record(gate, port, "revoked", name, version, false, &unwritten);
+	gate_secret_record(gate, port, &(struct secret_event){ "revoked", name,
+	    version, 0, true }, &unwritten);
 	gate_problem_set(why, 503, "secret/not-erased", detail,
 	    "once the cause is gone revoke it again, or restart the daemon, which does");
 }
@@ -350,8 +354,8 @@ gate_secret_revoke(struct gate *gate, struct ledger_port *port,
 		status = vault_revoke(gate->vault, name, version, &error);
 	if (status == VAULT_OK) {
 		rv = secrets_changed(gate, why);
-		if (secret_record(gate, port, "revoked", name, version, true,
-		    why) == -1)
+		if (gate_secret_record(gate, port, &(struct secret_event){
+		    "revoked", name, version, 0, false }, why) == -1)
 			rv = -1;
 	} else if (status == VAULT_REVOKED || status == VAULT_MISSING ||
 	    !vault_name_ok(name)) {

@@ -204,9 +204,16 @@ struct gate_thread {
 	char input[GATE_RECORD_MAX];
 };
 
-/* "vault" and "generation" of a `secret` record, where the store has them. */
-struct json_out;
-void gate_edition_out(struct gate *gate, struct json_out *out);
+/* A `secret` record; which vault it is and its generation are added where the store
+ * has them. */
+struct secret_event {
+	const char *event, *name;	/* name NULL: of the vault as a whole */
+	uint32_t version;		/* 0: of all, or none */
+	uint64_t known;			/* the generation that the ledger knew of; 0: not said */
+	bool unerased;			/* the store did not hear of it */
+};
+int gate_secret_record(struct gate *gate, struct ledger_port *port,
+    const struct secret_event *what, struct gate_problem *why);
 
 /* Tell the data plane. */
 void gate_cut(struct gate *gate, const struct gate_cut *what);

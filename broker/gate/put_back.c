@@ -2,7 +2,6 @@
 
 #include "gate/impl.h"
 #include "ledger/evidence/reader.h"
-#include "ledger/record/json_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,8 @@
 
 #define NEAR 32768u		/* records: a generation told within them is found soon */
 #define NAMES_MAX 65536u
+
+static const struct secret_event opened = { .event = "opened" };
 
 /* What the ledger says of one name. */
 struct told {
@@ -231,26 +232,6 @@ no_memory(struct gate_problem *why)
 }
 
 static int
-record(struct gate *gate, struct ledger_port *port, const char *event,
-    uint64_t known, struct gate_problem *why)
-{
-	struct ledger_receipt receipt;
-	struct json_out out;
-	char body[512];
-
-	json_out_begin(&out, body, sizeof(body));
-	json_out_object(&out, NULL);
-	json_out_str(&out, "event", event);
-	json_out_str(&out, "backend", vault_backend(gate->vault));
-	if (known > 0)
-		json_out_uint(&out, "known", known);
-	gate_edition_out(gate, &out);
-	json_out_object_end(&out);
-	return gate_append(port, "secret", NULL, gate->rules->digest, body,
-	    json_out_end(&out), false, &receipt, why);
-}
-
-static int
 revoke_again(struct gate *gate, struct ledger_port *port,
     const struct wrong *wrong, struct gate_problem *why)
 {
@@ -272,6 +253,8 @@ static int
 put_right(struct gate *gate, struct ledger_port *port, struct look *look,
     struct put_back *out, struct gate_problem *why)
 {
+	const struct secret_event found = { .event = "put_back",
+	    .known = look->known };
 	struct wrong wrong = { .look = look, .out = out };
 	int rv = -1;
 
@@ -279,10 +262,9 @@ put_right(struct gate *gate, struct ledger_port *port, struct look *look,
 		look_at_newest(&wrong);
 		if (look->no_memory)
 			no_memory(why);
-		else if ((!out->found || record(gate, port, "put_back",
-		    look->known, why) == 0) &&
-		    revoke_again(gate, port, &wrong, why) == 0)
-			rv = record(gate, port, "opened", 0, why);
+		else if ((!out->found || gate_secret_record(gate, port, &found,
+		    why) == 0) && revoke_again(gate, port, &wrong, why) == 0)
+			rv = gate_secret_record(gate, port, &opened, why);
 	}
 	free(wrong.all);
 	return rv;
@@ -327,7 +309,7 @@ gate_vault_look(struct gate *gate, struct ledger_port *port,
 	else if (look.known > look.now.generation || look.unerased)
 		rv = again(gate, port, &look, out, why, err, sizeof(err));
 	else if (look.known > 0 ? look.end - look.at >= NEAR : look.any)
-		rv = record(gate, port, "opened", 0, why);
+		rv = gate_secret_record(gate, port, &opened, why);
 	else
 		rv = 0;
 	for (size_t i = 0; i < look.n; i++)

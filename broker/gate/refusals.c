@@ -73,11 +73,9 @@ alone(struct gate *gate, struct run *run, const struct gate_counted *what)
 {
 	const unsigned burst = burst_of(gate);
 	const int64_t now_ms = gate_now_ms();
-	struct run *top = run;
+	struct run *top = (struct run *)(uintptr_t)run_top(run);
 	bool alone;
 
-	while (top->parent != NULL)
-		top = top->parent;
 	pthread_mutex_lock(&gate->refusals_lock);
 	alone = bucket_spend(&top->refusals.full_ms, burst, now_ms);
 	alone = is_new_rule(&run->refusals, what->rule) || alone ||
