@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,10 +105,11 @@ scan_window(struct scan_stream *stream)
 static struct scan_stream *
 stream_new(struct scan_worker *worker, size_t block, size_t overlap)
 {
-	struct scan_stream *stream = calloc(1, sizeof(*stream));
+	struct scan_stream *stream = malloc(sizeof(*stream));
 
 	if (stream == NULL)
 		return NULL;
+	memset(stream, 0, offsetof(struct scan_stream, seen));
 	stream->worker = worker;
 	stream->block = block;
 	stream->overlap = overlap;
@@ -119,7 +121,7 @@ scan_stream_new(struct scan_worker *worker, const struct scan_sink *sink,
     size_t block, size_t overlap)
 {
 	worker->sink = sink;
-	worker->read = worker->decoded = worker->unpacked = 0;
+	worker->read = worker->decoded = worker->unpacked = worker->charged = 0;
 	worker->decoded_all = false;
 	return stream_new(worker, block, overlap);
 }

@@ -18,6 +18,9 @@
 #define ACTIVE_MAX 4	/* packed streams open at once in one stream */
 #define SEEN_MAX 256	/* findings remembered, so that none is told twice */
 #define CHAIN_MAX 96
+#define COST_STREAM 4096	/* charged for each packed stream, however short ... */
+#define COST_BROKEN 8	/* ... and for each byte of one that does not end: it may begin
+			 * again at its second byte */
 #define SAMPLE 48	/* bytes by which a segment is told to be text */
 
 /* EDGES is made by the match, all others where a text is looked into deeper. */
@@ -34,6 +37,7 @@ struct scan_worker {
 	struct scan_classes classes[SCAN_DEPTH_MAX];	/* of the text at each level */
 	const struct scan_sink *sink;
 	uint64_t read, decoded, unpacked;	/* of the outermost stream */
+	uint64_t charged;	/* against unpacked bytes, for what costs more than its bytes */
 	bool decoded_all;	/* the budget of decoded bytes is spent */
 };
 
@@ -66,8 +70,8 @@ struct scan_stream {
 	size_t defer;		/* leave what begins here to the next window */
 	uint64_t packed_until;	/* what was unpacked to its end ends here */
 	struct active active[ACTIVE_MAX];
-	struct seen seen[SEEN_MAX];
 	unsigned n_seen;
+	struct seen seen[SEEN_MAX];	/* not cleared */
 };
 
 /* A view being looked through, for what is called back. */

@@ -5,14 +5,19 @@
 
 #include "ledger/scan/stream_impl.h"
 
+static bool
+all_spent(const struct scan_worker *worker)
+{
+	return worker->unpacked + worker->charged > SCAN_SLACK + SCAN_RATIO_MAX * worker->read;
+}
+
 static int
 unpacked(void *context, const uint8_t *bytes, size_t len)
 {
 	struct scan_stream *child = context;
-	struct scan_worker *worker = child->worker;
 
-	worker->unpacked += len;
-	if (worker->unpacked > SCAN_SLACK + SCAN_RATIO_MAX * worker->read) {
+	child->worker->unpacked += len;
+	if (all_spent(child->worker)) {
 		scan_incomplete(child, "", "unpacks to more than is looked at");
 		return -1;
 	}
@@ -27,7 +32,7 @@ measured(void *context, const uint8_t *bytes, size_t len)
 
 	(void)bytes;
 	worker->unpacked += len;
-	return worker->unpacked > SCAN_SLACK + SCAN_RATIO_MAX * worker->read;
+	return all_spent(worker);
 }
 
 void
@@ -36,6 +41,8 @@ scan_unpack_settle(struct scan_stream *stream, struct active *active,
 {
 	uint64_t made = scan_packed_made(active->packed);
 
+	if (state == SCAN_PACKED_BROKEN || state == SCAN_PACKED_MORE)
+		stream->worker->charged += COST_BROKEN * made;
 	/* Bytes that look like the beginning of something are not yet it. */
 	if ((state == SCAN_PACKED_BROKEN || state == SCAN_PACKED_MORE) &&
 	    (made > 0 || active->begins == 0))
@@ -77,9 +84,11 @@ start_packed(struct scan_stream *stream, const struct scan_packed_kind *kind,
 	for (i = 0; i < ACTIVE_MAX && active == NULL; i++)
 		if (stream->active[i].packed == NULL)
 			active = &stream->active[i];
-	if (active == NULL || stream->depth + 1 >= SCAN_DEPTH_MAX) {
+	stream->worker->charged += COST_STREAM;
+	if (active == NULL || stream->depth + 1 >= SCAN_DEPTH_MAX || all_spent(stream->worker)) {
 		scan_incomplete(stream, kind->name, active == NULL ?
-		    "data, too much of it at once" : "data, nested too deep");
+		    "data, too much of it at once" : all_spent(stream->worker) ?
+		    "data: unpacks to more than is looked at" : "data, nested too deep");
 		return NULL;
 	}
 	scan_chain_of(chain, stream->chain, kind->name);
@@ -118,7 +127,7 @@ unknown_kind(struct scan_stream *stream, const struct scan_packed_kind *kind)
 	if (kind->known)
 		return false;
 	scan_incomplete(stream, kind->name, kind->encrypted ? "data, encrypted" :
-	    "data, not unpacked");
+	    kind->damaged ? "data, damaged" : "data, not unpacked");
 	return true;
 }
 
@@ -131,7 +140,8 @@ window_place(struct scan_stream *stream, size_t at)
 
 	if (at < stream->from || at >= stream->to || inside(stream) ||
 	    stream->base + at < stream->packed_until || !scan_packed_at(stream->window, stream->len, at, &kind) ||
-	    unknown_kind(stream, &kind))
+	    (stream->base + at > 0 && !scan_packed_worth(stream->worker->probe, &kind,
+	    stream->window, stream->len, at)) || unknown_kind(stream, &kind))
 		return;
 	active = start_packed(stream, &kind, at);
 	if (active != NULL)
@@ -154,21 +164,26 @@ view_place(struct look *look, unsigned level, size_t at, size_t end)
 	if (!scan_own(stream, origin, look->part.map) || at >= end ||
 	    !scan_packed_at(p, end, at, &kind) || at + kind.skip >= end)
 		return;
+	if (!scan_packed_worth(worker->probe, &kind, p, end, at))
+		return;
 	if (!kind.known) {
 		if (kind.encrypted || at == 0)
 			unknown_kind(stream, &kind);
 		return;
 	}
+	worker->charged += COST_STREAM;
 	packed = scan_packed_new(&kind, measured, worker);
 	if (packed == NULL) {
 		scan_incomplete(stream, kind.name, "data: out of memory");
 		return;
 	}
 	state = scan_packed_feed(packed, p + at + kind.skip, end - at - kind.skip, &used);
-	used = scan_packed_made(packed) > 0;
+	used = scan_packed_made(packed);
 	scan_packed_free(packed);
 	if (state == SCAN_PACKED_BROKEN && used == 0)
 		return;
+	if (state != SCAN_PACKED_END)
+		worker->charged += COST_BROKEN * used;
 	if (state == SCAN_PACKED_MORE && !stream->last && origin > stream->from + SLOP &&
 	    scan_map_origin(look->part.map, end) + 2 * SLOP > stream->len) {
 		if (origin < stream->defer)

@@ -8,6 +8,7 @@
 #include "ledger/scan/format/expressions.h"
 
 #define HITS_MAX 100000
+#define PLACES_MAX (1u << 19)	/* more than three bytes apart in a window */
 
 struct scan_engine {
 	const struct scan_database *db;
@@ -20,6 +21,7 @@ struct scan_engine {
 	const struct scan_map *map;
 	struct scan_hits *hits;
 	bool failed;
+	bool crowded;	/* more places than are kept; the formats go on */
 };
 
 struct scan_engine *
@@ -138,9 +140,9 @@ keep_place(struct scan_engine *engine, size_t at)
 
 	if (hits->places == hits->places_cap) {
 		cap = hits->places_cap == 0 ? 64 : 2 * hits->places_cap;
-		more = cap > HITS_MAX ? NULL : reallocarray(hits->place, cap, sizeof(*more));
+		more = cap > PLACES_MAX ? NULL : reallocarray(hits->place, cap, sizeof(*more));
 		if (more == NULL) {
-			engine->failed = true;
+			engine->crowded = true;
 			return;
 		}
 		hits->place = more;
@@ -236,7 +238,7 @@ scan_engine_run(struct scan_engine *engine, const uint8_t *text, size_t len,
 	engine->len = len;
 	engine->map = map;
 	engine->hits = hits;
-	engine->failed = false;
+	engine->failed = engine->crowded = false;
 	hits->n = hits->places = 0;
 	hits->deltas = false;
 	if (len > UINT32_MAX || (len > 0 && hs_scan(engine->db->library, (const char *)text,
@@ -244,7 +246,7 @@ scan_engine_run(struct scan_engine *engine, const uint8_t *text, size_t len,
 		return -1;
 	scan_brief_find(&engine->db->brief, text, len, try_plain, engine);
 	resolve(hits);
-	return engine->failed ? -1 : 0;
+	return engine->failed || engine->crowded ? -1 : 0;
 }
 
 const struct scan_engine_calls scan_engine_formats = {

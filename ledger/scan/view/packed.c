@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 #include "ledger/scan/view/packed.h"
 
 #define OUT_LEN (64 * 1024)
-#define PROBE_LEN 1024	/* more than what is no zlib stream ever unpacks to */
+#define HEADER_MAX 65536	/* of gzip, with its name and comment */
+#define ZSTD_BLOCK_MAX (128 * 1024)
 #define WINDOW_LOG_MAX 25	/* 32 MB of memory for one zstd stream */
 
 enum how { GZIP, ZLIB, DEFLATE, ZSTD };
@@ -20,7 +22,8 @@ struct scan_packed {
 	int (*sink)(void *context, const uint8_t *bytes, size_t len);
 	void *context;
 	uint64_t made;
-	uint8_t out[OUT_LEN];
+	size_t wet;		/* bytes of out that were ever written */
+	uint8_t out[OUT_LEN];	/* not cleared: most of what begins like a stream is none */
 };
 
 static bool
@@ -40,6 +43,7 @@ zip_member(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
 	method = p[8] | (unsigned)p[9] << 8;
 	*kind = (struct scan_packed_kind){ .name = "zip", .how = DEFLATE,
 	    .skip = 30u + (p[26] | (unsigned)p[27] << 8) + (p[28] | (unsigned)p[29] << 8) };
+	kind->body = kind->skip;
 	kind->encrypted = (p[6] & 1) != 0;
 	if (method == 0 && !kind->encrypted)
 		return false;
@@ -47,10 +51,56 @@ zip_member(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
 	return true;
 }
 
+/* Where the string at `at` ends, behind its NUL; 0: not within HEADER_MAX. */
+static size_t
+string_end(const uint8_t *p, size_t len, size_t at)
+{
+	const size_t end = len < HEADER_MAX ? len : HEADER_MAX;
+	const uint8_t *nul = at < end ? memchr(p + at, 0, end - at) : NULL;
+
+	return nul != NULL ? (size_t)(nul - p) + 1 : 0;
+}
+
+/* RFC 1952 section 2.3. */
+static void
+gzip_member(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
+{
+	enum { HEADER_CRC = 2, EXTRA = 4, NAME = 8, COMMENT = 16, RESERVED = 0xe0 };
+	const unsigned flags = len > 3 ? p[3] : 0;
+	size_t at = 10;
+
+	*kind = (struct scan_packed_kind){ .name = "gzip", .how = GZIP };
+	if ((flags & EXTRA) != 0)
+		at += len > 11 ? 2u + (p[10] | (unsigned)p[11] << 8) : 2;
+	if ((flags & NAME) != 0)
+		at = string_end(p, len, at);
+	if (at > 0 && (flags & COMMENT) != 0)
+		at = string_end(p, len, at);
+	kind->body = at + ((flags & HEADER_CRC) != 0 ? 2 : 0);
+	kind->damaged = (flags & RESERVED) != 0 || (at == 0 && len < HEADER_MAX);
+	kind->known = !kind->damaged && at > 0;
+}
+
+/* RFC 8878 sections 3.1.1.1 and 3.1.1.2: the frame's header, and its first block's. */
+static void
+zstd_frame(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
+{
+	static const unsigned dictionary[] = { 0, 1, 2, 4 }, content[] = { 0, 2, 4, 8 };
+	const unsigned flags = len > 4 ? p[4] : 0, single = flags >> 5 & 1;
+	const size_t at = 6 - single + dictionary[flags & 3] +
+	    (flags >> 6 == 0 ? single : content[flags >> 6]);
+	const unsigned block = len > at + 2 ? p[at] | (unsigned)p[at + 1] << 8 |
+	    (unsigned)p[at + 2] << 16 : 0;
+
+	*kind = (struct scan_packed_kind){ .name = "zstd", .how = ZSTD };
+	kind->known = (flags & 8) == 0 && (block >> 1 & 3) != 3 && block >> 3 <= ZSTD_BLOCK_MAX;
+	kind->damaged = !kind->known;
+}
+
 /* A zlib header is two bytes, and begins many an innocent text: its first
  * block must be one too. */
-static bool
-zlib_header(const uint8_t *p, size_t len)
+bool
+scan_packed_zlib(const uint8_t *p, size_t len)
 {
 	return len > 8 && p[0] == 0x78 && (p[0] << 8 | p[1]) % 31 == 0 &&
 	    (p[1] & 0x20) == 0 && (p[2] >> 1 & 3) != 3 &&
@@ -71,18 +121,16 @@ scan_packed_at(const uint8_t *text, size_t len, size_t at,
 	len -= at;
 	*kind = (struct scan_packed_kind){ .known = true };
 	if (starts(p, len, "\x1f\x8b\x08", 3)) {
-		kind->name = "gzip";
-		kind->how = GZIP;
+		gzip_member(p, len, kind);
 		return true;
 	}
 	if (starts(p, len, "\x28\xb5\x2f\xfd", 4)) {
-		kind->name = "zstd";
-		kind->how = ZSTD;
+		zstd_frame(p, len, kind);
 		return true;
 	}
 	if (starts(p, len, "PK\x03\x04", 4))
 		return zip_member(p, len, kind);
-	if (zlib_header(p, len)) {
+	if (scan_packed_zlib(p, len)) {
 		kind->name = "zlib";
 		kind->how = ZLIB;
 		return true;
@@ -96,58 +144,16 @@ scan_packed_at(const uint8_t *text, size_t len, size_t at,
 	return false;
 }
 
-struct scan_packed_probe {
-	z_stream z;
-	uint8_t out[PROBE_LEN];
-};
-
-struct scan_packed_probe *
-scan_packed_probe_new(void)
-{
-	struct scan_packed_probe *probe = calloc(1, sizeof(*probe));
-
-	if (probe != NULL && inflateInit(&probe->z) == Z_OK)
-		return probe;
-	free(probe);
-	return NULL;
-}
-
-void
-scan_packed_probe_free(struct scan_packed_probe *probe)
-{
-	if (probe == NULL)
-		return;
-	inflateEnd(&probe->z);
-	sodium_memzero(probe->out, sizeof(probe->out));
-	free(probe);
-}
-
-bool
-scan_packed_probe(struct scan_packed_probe *probe, const uint8_t *text,
-    size_t len, size_t at)
-{
-	z_stream *z = &probe->z;
-	int result;
-
-	if (at >= len || !zlib_header(text + at, len - at) || inflateReset(z) != Z_OK)
-		return false;
-	z->next_in = (z_const Bytef *)(text + at);
-	z->avail_in = (uInt)(len - at);
-	z->next_out = probe->out;
-	z->avail_out = PROBE_LEN;
-	result = inflate(z, Z_NO_FLUSH);
-	return result == Z_STREAM_END || (result == Z_OK && z->avail_out == 0);
-}
-
 struct scan_packed *
 scan_packed_new(const struct scan_packed_kind *kind,
     int (*sink)(void *context, const uint8_t *bytes, size_t len), void *context)
 {
-	struct scan_packed *packed = calloc(1, sizeof(*packed));
+	struct scan_packed *packed = malloc(sizeof(*packed));
 	int bits;
 
 	if (packed == NULL)
 		return NULL;
+	memset(packed, 0, offsetof(struct scan_packed, out));
 	packed->how = (enum how)kind->how;
 	packed->sink = sink;
 	packed->context = context;
@@ -174,7 +180,7 @@ scan_packed_free(struct scan_packed *packed)
 		ZSTD_freeDStream(packed->zstd);
 	else
 		inflateEnd(&packed->z);
-	sodium_memzero(packed->out, sizeof(packed->out));
+	sodium_memzero(packed->out, packed->wet);
 	free(packed);
 }
 
@@ -188,6 +194,7 @@ static int
 give(struct scan_packed *packed, size_t len)
 {
 	packed->made += len;
+	packed->wet = len > packed->wet ? len : packed->wet;
 	return len == 0 ? 0 : packed->sink(packed->context, packed->out, len);
 }
 

@@ -25,7 +25,9 @@ struct scan_packed_kind {
 	const char *name;
 	bool known;		/* and can be unpacked here */
 	bool encrypted;
-	size_t skip;		/* headers in front of the compressed data */
+	bool damaged;		/* begins like one, but its header can be none: not known */
+	size_t skip;		/* headers in front of what is fed */
+	size_t body;		/* where the deflated data begins; 0: there is none, or unknown */
 	int how;		/* private */
 };
 
@@ -33,15 +35,22 @@ struct scan_packed_kind {
 bool scan_packed_at(const uint8_t *text, size_t len, size_t at,
     struct scan_packed_kind *kind);
 
+/* Whether zlib's two bytes and the beginning of a block are at p. */
+bool scan_packed_zlib(const uint8_t *p, size_t len);
+
 /*
- * zlib's two bytes begin many an innocent text: whether what follows unpacks
- * for a while, or to its end.
+ * What begins like something packed often is none.  zlib's two bytes begin many an
+ * innocent text: `probe` is whether what follows unpacks for a while, or to its end.
+ * `worth`, of all others, is whether nothing is wrong with the first of it, or
+ * something came out before that was.
  */
 struct scan_packed_probe;
 struct scan_packed_probe *scan_packed_probe_new(void);
 void scan_packed_probe_free(struct scan_packed_probe *probe);
 bool scan_packed_probe(struct scan_packed_probe *probe, const uint8_t *text,
     size_t len, size_t at);
+bool scan_packed_worth(struct scan_packed_probe *probe, const struct scan_packed_kind *kind,
+    const uint8_t *text, size_t len, size_t at);
 
 /* sink returns non-zero to stop.  NULL where memory lacks. */
 struct scan_packed *scan_packed_new(const struct scan_packed_kind *kind,
