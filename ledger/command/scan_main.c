@@ -197,16 +197,15 @@ use_baseline(struct work *w, char *err, size_t err_len)
 static void
 use_vault(struct work *w)
 {
-	char why[256] = "";
+	char why[256] = "", all[256];
 
 	if (w->defaults->secrets == NULL || !w->args->vault || w->defaults->secrets(
 	    w->defaults->context, w->scanner, why, sizeof(why)) == 0)
 		return;
 	shown_complain("%s: without the vault's secrets: %s\n"
 	    "(--no-vault looks by formats alone)", w->defaults->program, why);
-	w->result->incomplete_count++;
-	snprintf(w->result->incomplete, sizeof(w->result->incomplete),
-	    "the vault's secrets were not looked for: %.180s", why);
+	snprintf(all, sizeof(all), "the vault's secrets were not looked for: %.180s", why);
+	scan_result_incomplete(w->result, "", "", all);
 }
 
 /* ---- scanning ---- */

@@ -133,8 +133,7 @@ incomplete(struct scan_result *scanned, const char *why)
 {
 	if (scanned->verdict == SCAN_CLEAN)
 		scanned->verdict = SCAN_INCOMPLETE;
-	if (scanned->incomplete_count++ == 0)
-		snprintf(scanned->incomplete, sizeof(scanned->incomplete), "%.250s", why);
+	scan_result_incomplete(scanned, "", "", why);
 }
 
 /*

@@ -69,8 +69,8 @@ secrets_statement(const struct report *report)
 	if (scan == NULL)
 		return s;
 	if (scan->verdict == SCAN_INCOMPLETE) {
-		snprintf(s.text, sizeof(s.text), "not all could be scanned: %s",
-		    scan->incomplete);
+		snprintf(s.text, sizeof(s.text), "not all could be scanned: %s%s",
+		    scan->incomplete, scan->incomplete_count > 1 ? "; and more" : "");
 		return s;
 	}
 	if (scan->verdict == SCAN_FOUND) {

@@ -30,7 +30,7 @@ found(void *context, const struct scan_found *f)
 }
 
 static void
-ignore(void *context, const char *why)
+ignore(void *context, const char *chain, const char *why)
 {
 	(void)context;
 	(void)why;

@@ -178,21 +178,15 @@ on_found(void *context, const struct scan_found *found)
 static void
 not_scanned(struct scanner *scanner, const char *path, const char *why)
 {
-	struct scan_result *result = scanner->result;
-
-	if (result->incomplete_count++ > 0)
-		return;
-	snprintf(result->incomplete, sizeof(result->incomplete), "%.160s: %.90s", path, why);
-	if (strlen(path) < sizeof(result->incomplete_path))
-		memcpy(result->incomplete_path, path, strlen(path) + 1);
+	scan_result_incomplete(scanner->result, path, "", why);
 }
 
 static void
-on_incomplete(void *context, const char *why)
+on_incomplete(void *context, const char *chain, const char *why)
 {
 	struct scanner *scanner = context;
 
-	not_scanned(scanner, scanner->path, why);
+	scan_result_incomplete(scanner->result, scanner->path, chain, why);
 }
 
 /* ---- names of files ---- */

@@ -21,6 +21,7 @@
 #include "ledger/scan/tags/tags.h"
 
 #define SCAN_FINDINGS_MAX 100	/* kept; all are counted */
+#define SCAN_REASONS_MAX 16	/* kept; all are counted */
 #define SCAN_SECRET_MIN 8	/* shorter secrets are too plain to be looked for */
 #define SCAN_MARK_LEN 8		/* bytes of a finding's mark in a baseline */
 #define SCAN_BASELINE_KEY_LEN 32
@@ -44,6 +45,14 @@ struct scan_finding {
 	uint8_t mark[SCAN_MARK_LEN];	/* keyed; zeros where no key was set */
 };
 
+/* One kind of what was not looked at, and where that was first. */
+struct scan_reason {
+	char why[256];
+	char path[256];		/* "" of no file, or too long */
+	char form[96];		/* how it was encoded, or "" */
+	uint64_t count;
+};
+
 struct scan_result {
 	enum scan_verdict verdict;
 	struct scan_finding finding[SCAN_FINDINGS_MAX];
@@ -61,9 +70,17 @@ struct scan_result {
 					 * verifier counts them */
 	unsigned sealed_found;		/* scan records that say found: each is a finding */
 	uint64_t incomplete_count;
-	char incomplete[256];		/* the first reason, or "" */
-	char incomplete_path[256];	/* where that is; "" of no file, or too long */
+	char incomplete[256];		/* the first of them in one line, or "" */
+	struct scan_reason reason[SCAN_REASONS_MAX];
+	unsigned reasons;
 };
+
+/* A part was not looked at.  path and form may be "". */
+void scan_result_incomplete(struct scan_result *result, const char *path,
+    const char *form, const char *why);
+
+/* How many are of kinds that were not kept. */
+uint64_t scan_result_unkept(const struct scan_result *result);
 
 struct scanner;
 

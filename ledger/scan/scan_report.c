@@ -70,6 +70,28 @@ scan_report_finding(const struct scan_report *report,
 	    f->advisory ? ", advisory" : "");
 }
 
+/* Each kind of what was not looked at, and where that was first. */
+static void
+text_reasons(const struct scan_result *r, FILE *out)
+{
+	const struct scan_reason *reason;
+	unsigned i;
+
+	for (i = 0; i < r->reasons; i++) {
+		reason = &r->reason[i];
+		fputs("not looked at: ", out);
+		put_name(reason->path, out);
+		fprintf(out, "%s%s%s", reason->path[0] != '\0' ? ": " : "", reason->form,
+		    reason->form[0] != '\0' ? ": " : "");
+		put_name(reason->why, out);
+		if (reason->count > 1)
+			fprintf(out, "; and %" PRIu64 " more of this kind", reason->count - 1);
+		fputc('\n', out);
+	}
+	if (scan_result_unkept(r) > 0)
+		fprintf(out, "not looked at: %" PRIu64 " of other kinds\n", scan_result_unkept(r));
+}
+
 void
 scan_report_text(const struct scan_report *report, FILE *out)
 {
@@ -96,13 +118,7 @@ scan_report_text(const struct scan_report *report, FILE *out)
 	if (r->special > 0)
 		fprintf(out, "; %" PRIu64 " special files not opened", r->special);
 	fputc('\n', out);
-	if (r->incomplete_count > 0) {
-		fprintf(out, "not looked at: ");
-		put_name(r->incomplete, out);
-		if (r->incomplete_count > 1)
-			fprintf(out, "; and %" PRIu64 " more", r->incomplete_count - 1);
-		fputc('\n', out);
-	}
+	text_reasons(r, out);
 }
 
 /* ---- JSON ---- */
@@ -175,6 +191,28 @@ json_sums(struct json_out *o, const struct scan_report *report)
 		json_out_str(o, "why", report->why);
 }
 
+static void
+json_reasons(const struct scan_result *r, FILE *out)
+{
+	char buf[PIECE];
+	struct json_out o;
+	unsigned i;
+
+	fputs(",\"reasons\":[", out);
+	for (i = 0; i < r->reasons; i++) {
+		json_out_begin(&o, buf, sizeof(buf));
+		json_out_object(&o, NULL);
+		json_out_str(&o, "why", r->reason[i].why);
+		json_out_str(&o, "path", r->reason[i].path);
+		json_out_str(&o, "form", r->reason[i].form);
+		json_out_uint(&o, "count", r->reason[i].count);
+		json_out_object_end(&o);
+		fputs(i > 0 ? ",\n" : "\n", out);
+		put_json(&o, out);
+	}
+	fputs("]", out);
+}
+
 void
 scan_report_json(const struct scan_report *report, FILE *out)
 {
@@ -189,6 +227,7 @@ scan_report_json(const struct scan_report *report, FILE *out)
 	json_out_object_end(&o);
 	if (json_out_end(&o) > 0)	/* the findings come before its end */
 		fwrite(buf, 1, o.len - 1, out);
+	json_reasons(report->result, out);
 	fputs(",\"findings\":[", out);
 	for (i = 0; i < report->findings; i++) {
 		fputs(i > 0 ? ",\n" : "\n", out);
@@ -288,30 +327,54 @@ sarif_result(const struct scan_finding *f, struct rules *rules, FILE *out)
 }
 
 static void
+sarif_notification(const char *why, const struct scan_reason *reason, FILE *out)
+{
+	char buf[PIECE], text[420];
+	struct json_out o;
+
+	snprintf(text, sizeof(text), "%.250s", why);
+	if (reason != NULL)
+		snprintf(text, sizeof(text), "%s%s%s (%" PRIu64 " in all)", reason->form,
+		    reason->form[0] != '\0' ? ": " : "", reason->why, reason->count);
+	json_out_begin(&o, buf, sizeof(buf));
+	json_out_object(&o, NULL);
+	json_out_str(&o, "level", "error");
+	sarif_text(&o, "message", text);
+	if (reason != NULL && reason->path[0] != '\0')
+		sarif_location(&o, reason->path, NULL);
+	json_out_object_end(&o);
+	put_json(&o, out);
+}
+
+static void
+sarif_notifications(const struct scan_report *report, FILE *out)
+{
+	const struct scan_result *r = report->result;
+	unsigned i;
+
+	fputs(",\"toolExecutionNotifications\":[", out);
+	if (report->why != NULL)
+		sarif_notification(report->why, NULL, out);
+	for (i = 0; report->why == NULL && i < r->reasons; i++) {
+		fputs(i > 0 ? ",\n" : "\n", out);
+		sarif_notification(NULL, &r->reason[i], out);
+	}
+	fputs("]", out);
+}
+
+static void
 sarif_end(const struct scan_report *report, FILE *out)
 {
 	char buf[PIECE];
 	struct json_out o;
 
+	fprintf(out, "\"invocations\":[{\"executionSuccessful\":%s,\"exitCode\":%d",
+	    report->why == NULL ? "true" : "false", scan_report_status(report));
+	if (report->result->reasons > 0 || report->why != NULL)
+		sarif_notifications(report, out);
+	fputs("}],", out);
 	json_out_begin(&o, buf, sizeof(buf));
 	json_out_object(&o, NULL);
-	json_out_array(&o, "invocations");
-	json_out_object(&o, NULL);
-	json_out_bool(&o, "executionSuccessful", report->why == NULL);
-	json_out_int(&o, "exitCode", scan_report_status(report));
-	if (report->result->incomplete[0] != '\0' || report->why != NULL) {
-		json_out_array(&o, "toolExecutionNotifications");
-		json_out_object(&o, NULL);
-		json_out_str(&o, "level", "error");
-		sarif_text(&o, "message", report->why != NULL ? report->why :
-		    report->result->incomplete);
-		if (report->why == NULL && report->result->incomplete_path[0] != '\0')
-			sarif_location(&o, report->result->incomplete_path, NULL);
-		json_out_object_end(&o);
-		json_out_array_end(&o);
-	}
-	json_out_object_end(&o);
-	json_out_array_end(&o);
 	json_out_str(&o, "columnKind", "utf16CodeUnits");
 	json_out_object(&o, "properties");
 	json_sums(&o, report);

@@ -39,7 +39,7 @@ struct scan_found {
 
 struct scan_sink {
 	void (*found)(void *context, const struct scan_found *found);
-	void (*incomplete)(void *context, const char *why);
+	void (*incomplete)(void *context, const char *chain, const char *why);
 	void *context;
 };
 

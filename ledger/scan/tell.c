@@ -10,9 +10,8 @@ scan_incomplete(struct scan_stream *stream, const char *name, const char *why)
 	const struct scan_sink *sink = stream->worker->sink;
 	char text[128];
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", stream->chain,
-	    stream->chain[0] != '\0' ? ": " : "", name, name[0] != '\0' ? " " : "", why);
-	sink->incomplete(sink->context, text);
+	snprintf(text, sizeof(text), "%s%s%s", name, name[0] != '\0' ? " " : "", why);
+	sink->incomplete(sink->context, stream->chain, text);
 }
 
 const char *

@@ -113,7 +113,7 @@ on_found(void *context, const struct scan_found *f)
 }
 
 static void
-on_incomplete(void *context, const char *why)
+on_incomplete(void *context, const char *chain, const char *why)
 {
 	incomplete++;
 }

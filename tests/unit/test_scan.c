@@ -231,10 +231,40 @@ not_readable(void **state)
 	assert_int_equal(scan(), SCAN_CLEAN);
 }
 
+/* More kinds of what was not looked at than are kept: counted all the same. */
+static void
+many_kinds(void **state)
+{
+	struct scan_result *r = calloc(1, sizeof(*r));
+	char why[400];
+	unsigned i;
+
+	assert_non_null(r);
+	for (i = 0; i < 3 * SCAN_REASONS_MAX; i++) {
+		snprintf(why, sizeof(why), "kind %u", i % (SCAN_REASONS_MAX + 4));
+		scan_result_incomplete(r, i == 0 ? "first" : "later", "gzip", why);
+	}
+	assert_int_equal(r->incomplete_count, 3 * SCAN_REASONS_MAX);
+	assert_string_equal(r->incomplete, "first: gzip: kind 0");
+	assert_int_equal(r->reasons, SCAN_REASONS_MAX);
+	assert_int_equal(r->reason[0].count, 3);
+	assert_string_equal(r->reason[0].path, "first");
+	assert_int_equal(scan_result_unkept(r), 8);
+	memset(why, 'w', sizeof(why) - 1);
+	why[sizeof(why) - 1] = '\0';
+	memset(r, 0, sizeof(*r));
+	scan_result_incomplete(r, why, why, why);
+	scan_result_incomplete(r, "", "", why);
+	assert_int_equal(r->reasons, 1);
+	assert_int_equal(scan_result_unkept(r), 0);
+	free(r);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_kinds),
 		cmocka_unit_test(clean),
 		cmocka_unit_test(many),
 		cmocka_unit_test(forms),

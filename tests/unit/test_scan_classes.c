@@ -149,7 +149,7 @@ on_found(void *context, const struct scan_found *found)
 }
 
 static void
-on_incomplete(void *context, const char *why)
+on_incomplete(void *context, const char *chain, const char *why)
 {
 	((struct seen *)context)->incomplete++;
 }
