@@ -29,30 +29,51 @@ budget_read(struct api_call *call, json_t *object, struct policy_budget *out)
 	return false;
 }
 
-struct scopes {
+struct texts {
 	const char *all[DELEGATION_SCOPES_MAX];
 	size_t n;
 };
 
 static bool
-scopes_read(struct api_call *call, json_t *list, struct scopes *scopes,
-    struct gate_run_options *out)
+texts_read(struct api_call *call, const char *member, json_t *list,
+    size_t longest, struct texts *out)
 {
+	char err[64];
 	json_t *one;
 	size_t i;
 
-	if (list == NULL)
-		return true;
 	json_array_foreach(list, i, one) {
-		if (!json_is_string(one)) {
-			api_refuse_input(call, 400, "api/member",
-			    "scopes: a member is no string", "see openapi.json");
+		if (!json_is_string(one) || json_string_length(one) > longest) {
+			snprintf(err, sizeof(err), "%s: a member is no string, or too "
+			    "long", member);
+			api_refuse_input(call, 400, "api/member", err,
+			    "see openapi.json");
 			return false;
 		}
-		scopes->all[scopes->n++] = json_string_value(one);
+		out->all[out->n++] = json_string_value(one);
 	}
-	out->scopes = scopes->all;
-	out->n_scopes = scopes->n;
+	return true;
+}
+
+/* Lists that the options point into. */
+struct lists {
+	json_t *scopes, *hidden;
+	struct texts of_scopes, of_hidden;
+};
+
+static bool
+lists_read(struct api_call *call, struct lists *lists,
+    struct gate_run_options *out)
+{
+	if (!texts_read(call, "scopes", lists->scopes, SIZE_MAX,
+	    &lists->of_scopes) || !texts_read(call, "hidden_files", lists->hidden,
+	    GATE_NAME_MAX, &lists->of_hidden))
+		return false;
+	if (lists->scopes != NULL)
+		out->scopes = lists->of_scopes.all;
+	out->n_scopes = lists->of_scopes.n;
+	out->hidden = lists->of_hidden.all;
+	out->n_hidden = call->operator ? lists->of_hidden.n : 0;
 	return true;
 }
 
@@ -76,18 +97,19 @@ parent_set(struct api_call *call, struct gate_run_options *out)
 
 static bool
 options_read(struct api_call *call, struct gate_run_options *out,
-    struct scopes *scopes)
+    struct lists *lists)
 {
-	json_t *agent = NULL, *budget = NULL, *list = NULL;
+	json_t *agent = NULL, *budget = NULL;
 	const struct json_in_field fields[] = {
 		{ "principal", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->principal },
 		{ "agent", JSON_IN_OBJECT, false, 0, 0, &agent },
 		{ "pid", JSON_IN_INT, false, 1, INT32_MAX, &out->pid },
 		{ "parent", JSON_IN_STR, false, 1, GATE_ID_MAX - 1, &out->parent },
 		{ "budget", JSON_IN_OBJECT, false, 0, 0, &budget },
-		{ "scopes", JSON_IN_ARRAY, false, 0, DELEGATION_SCOPES_MAX, &list },
+		{ "scopes", JSON_IN_ARRAY, false, 0, DELEGATION_SCOPES_MAX, &lists->scopes },
 		{ "ttl_s", JSON_IN_INT, false, 1, DELEGATION_TTL_MAX_S, &out->ttl_s },
 		{ "direct_loopback", JSON_IN_BOOL, false, 0, 0, &out->direct_loopback },
+		{ "hidden_files", JSON_IN_ARRAY, false, 0, DELEGATION_SCOPES_MAX, &lists->hidden },
 	};
 	const struct json_in_field of_agent[] = {
 		{ "name", JSON_IN_STR, false, 0, GATE_NAME_MAX - 1, &out->agent_name },
@@ -97,15 +119,15 @@ options_read(struct api_call *call, struct gate_run_options *out,
 
 	*out = (struct gate_run_options){ .pid = -1, .uid = call->peer.uid,
 	    .limits = { -1, -1, -1, -1 } };
-	*scopes = (struct scopes){ .n = 0 };
-	if (json_in_read(call->json, fields, 8, "", err, sizeof(err)) == -1 ||
+	*lists = (struct lists){ .scopes = NULL };
+	if (json_in_read(call->json, fields, 9, "", err, sizeof(err)) == -1 ||
 	    (agent != NULL && json_in_read(agent, of_agent, 2, "agent", err,
 	    sizeof(err)) == -1)) {
 		api_refuse_input(call, 400, "api/member", err, "see openapi.json");
 		return false;
 	}
 	return budget_read(call, budget, &out->limits) &&
-	    scopes_read(call, list, scopes, out) && parent_set(call, out);
+	    lists_read(call, lists, out) && parent_set(call, out);
 }
 
 static json_t *
@@ -296,10 +318,10 @@ api_run_open(struct api_call *call)
 	struct gate_run_options options;
 	char token[GATE_TOKEN_MAX];
 	struct gate_problem why;
-	struct scopes scopes;
+	struct lists lists;
 	struct run *run;
 
-	if (!options_read(call, &options, &scopes))
+	if (!options_read(call, &options, &lists))
 		return;
 	run = gate_run_open(call->api->options.gate, call->lane->port, &options,
 	    token, &why);

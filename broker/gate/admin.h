@@ -71,6 +71,8 @@ struct gate_run_options {
 	int64_t ttl_s;
 	bool by_run;			/* asked by a process of the parent itself */
 	struct peer peer;		/* who asks, for the record of a refusal */
+	const char *const *hidden;	/* files that its command is not to see, for the record */
+	size_t n_hidden;
 	bool direct_loopback;		/* its clients reach loopback past the broker; by_run: ignored */
 };
 

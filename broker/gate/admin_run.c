@@ -56,7 +56,8 @@ text_out(struct json_out *out, const char *key, const char *text)
 }
 
 static int
-open_body(const struct run *run, char *buf, size_t cap)
+open_body(const struct run *run, const struct gate_run_options *options, char *buf,
+    size_t cap)
 {
 	struct json_out out;
 
@@ -78,6 +79,12 @@ open_body(const struct run *run, char *buf, size_t cap)
 	limits_out(&out, &run->limits);
 	delegation_out(&out, run->delegation);
 	json_out_uint(&out, "placeholders", run->n_allowances);
+	if (options->n_hidden > 0) {
+		json_out_array(&out, "hidden_files");
+		for (size_t i = 0; i < options->n_hidden; i++)
+			json_out_str(&out, NULL, options->hidden[i]);
+		json_out_array_end(&out);
+	}
 	json_out_object_end(&out);
 	return json_out_end(&out);
 }
@@ -203,6 +210,8 @@ texts_ok(struct gate *gate, const struct gate_run_options *options,
 	bool found = sieve_finds(sieve, slice_of(options->agent_name)) ||
 	    sieve_finds(sieve, slice_of(options->agent_version));
 
+	for (size_t i = 0; i < options->n_hidden && !found; i++)
+		found = sieve_finds(sieve, slice_of(options->hidden[i]));
 	for (size_t i = 0; options->scopes != NULL && i < options->n_scopes &&
 	    !found; i++)
 		found = sieve_finds(sieve, slice_of(options->scopes[i])) ||
@@ -274,7 +283,8 @@ record_refusal(struct gate *gate, struct ledger_port *port,
 /* Its opening is on record, and then it is open; or its end is on record too. */
 static bool
 let_in(struct gate *gate, struct ledger_port *port, const struct rules *rules,
-    struct run *run, struct gate_problem *why)
+    struct run *run, const struct gate_run_options *options,
+    struct gate_problem *why)
 {
 	struct gate_closer closer = { "broker", "not let in", { -1, -1, 0 } };
 	struct gate_run_summary ignored;
@@ -282,7 +292,7 @@ let_in(struct gate *gate, struct ledger_port *port, const struct rules *rules,
 	char body[GATE_RECORD_MAX];
 
 	if (gate_append(port, "run", run->id, rules->digest, body,
-	    open_body(run, body, sizeof(body)), false, &run->receipt, why) == -1) {
+	    open_body(run, options, body, sizeof(body)), false, &run->receipt, why) == -1) {
 		closer.reason = "recorder silent";
 		if (run->receipt.status == LEDGER_SILENT)
 			run_end_owe(gate, run, &closer);
@@ -317,7 +327,8 @@ gate_run_open(struct gate *gate, struct ledger_port *port,
 	if (run == NULL)
 		goto fail;
 	if (!root_ok(options, run, why) || !has_room(gate, run, why) ||
-	    !parent_still_open(parent, why) || !let_in(gate, port, rules, run, why))
+	    !parent_still_open(parent, why) ||
+	    !let_in(gate, port, rules, run, options, why))
 		goto fail;
 	atomic_fetch_add(&gate->runs_opened, 1);
 	goto out;

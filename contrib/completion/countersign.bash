@@ -24,7 +24,7 @@ _countersign()
 	" egress allow") words="--private --help" ;;
 	" egress deny") words="--private --help" ;;
 	" egress list") words="--json --help" ;;
-	" run") words="--budget-requests --budget-bytes --budget-cost --budget-time --scope --ttl --within --agent --principal --keep-env --direct-loopback --no-hide --json --quiet --help" ;;
+	" run") words="--budget-requests --budget-bytes --budget-cost --budget-time --scope --ttl --within --agent --principal --keep-env --direct-loopback --hide-credentials --no-hide --json --quiet --help" ;;
 	" grant") words="--secret --binding --uses --ttl --show --revoke --json --help" ;;
 	" policy") words="check eval test build explain replay diff compare reload renew --help" ;;
 	" policy check") words="--help" ;;

@@ -75,6 +75,7 @@ complete -c countersign -n '__countersign_at " run"' -l agent -r -d 'what the ag
 complete -c countersign -n '__countersign_at " run"' -l principal -r -d 'on whose behalf; default: your user name (the ledger keeps a keyed digest)'
 complete -c countersign -n '__countersign_at " run"' -l keep-env -r -d 'leave this variable although it looks like a credential'
 complete -c countersign -n '__countersign_at " run"' -l direct-loopback -d 'let clients reach loopback addresses directly: neither decided nor recorded'
+complete -c countersign -n '__countersign_at " run"' -l hide-credentials -d 'also hide the files in which other programs keep credentials (~/.netrc, ~/.aws/credentials, ...), or run nothing'
 complete -c countersign -n '__countersign_at " run"' -l no-hide -d 'do not hide countersign\'s home from the command'
 complete -c countersign -n '__countersign_at " run"' -l json -d 'print the summary as JSON, on standard error'
 complete -c countersign -n '__countersign_at " run"' -l quiet -d 'print no summary'

@@ -124,6 +124,7 @@ case "$at" in
 		'--principal:on whose behalf; default\: your user name (the ledger keeps a keyed digest)'
 		'--keep-env:leave this variable although it looks like a credential'
 		'--direct-loopback:let clients reach loopback addresses directly\: neither decided nor recorded'
+		'--hide-credentials:also hide the files in which other programs keep credentials (~/.netrc, ~/.aws/credentials, ...), or run nothing'
 		'--no-hide:do not hide countersign'\''s home from the command'
 		'--json:print the summary as JSON, on standard error'
 		'--quiet:print no summary'

@@ -7,6 +7,7 @@
 #include "cli/run/run_child.h"
 #include "cli/run/run_close.h"
 #include "cli/run/run_env.h"
+#include "cli/run/run_exposed.h"
 #include "cli/run/run_hide.h"
 #include "cli/run_bundle.h"
 #include "cli/start.h"
@@ -39,6 +40,7 @@ const struct opt cmd_run_opts[] = {
 	{ "principal", 0, "NAME", false, "on whose behalf; default: your user name (the ledger keeps a keyed digest)" },
 	{ "keep-env", 0, "NAME", true, "leave this variable although it looks like a credential" },
 	{ "direct-loopback", 0, NULL, false, "let clients reach loopback addresses directly: neither decided nor recorded" },
+	{ "hide-credentials", 0, NULL, false, "also hide the files in which other programs keep credentials (~/.netrc, ~/.aws/credentials, ...), or run nothing" },
 	{ "no-hide", 0, NULL, false, "do not hide countersign's home from the command" },
 	{ "json", 0, NULL, false, "print the summary as JSON, on standard error" },
 	{ "quiet", 'q', NULL, false, "print no summary" },
@@ -50,8 +52,8 @@ const char cmd_run_details[] =
     "puts placeholders, proxy and CA variables in, hides countersign's home where unprivileged\n"
     "name spaces allow it, runs COMMAND, closes the run and writes its evidence.\n\n"
     "The exit status is COMMAND's; 128 + N where signal N ended it, 127 where it was not found,\n"
-    "126 where it could not be executed, 125 where no run could be opened or its home not\n"
-    "hidden, or where COMMAND ended with 0 and its run left no evidence.";
+    "126 where it could not be executed, 125 where no run could be opened or its home or\n"
+    "(--hide-credentials) those files not hidden, or where COMMAND ended with 0 and its run left no evidence.";
 
 struct session {
 	const struct opts *opts;
@@ -61,6 +63,8 @@ struct session {
 	const char *socket, *token;	/* of the run that this one is within; NULL: none */
 	struct client_reply run;	/* POST /v1/runs */
 	struct run_env env;
+	json_t *hidden;			/* "~/..." of --hide-credentials; NULL: not asked for */
+	json_t *hidden_paths;		/* the same in full */
 	struct run_hide_plan *hide;
 	struct conf conf;
 	char self[PATH_MAX], preload[PATH_MAX], wgetrc[PATH_MAX], home[PATH_MAX];
@@ -156,6 +160,35 @@ within(struct session *session)
 	return -1;
 }
 
+/* Which files are there to be hidden; -1 with a message. */
+static int
+credentials(struct session *session)
+{
+	const char *home = getenv("HOME");
+	json_t *one;
+	size_t i;
+
+	if (!opt_flag(session->opts, "hide-credentials"))
+		return 0;
+	if (opt_flag(session->opts, "no-hide") || session->token != NULL) {
+		snprintf(session->err, sizeof(session->err), "--hide-credentials and "
+		    "%s exclude each other", session->token != NULL ?
+		    "--within (the run above says what is hidden)" : "--no-hide");
+		return -1;
+	}
+	session->hidden = run_exposed(home);
+	session->hidden_paths = json_array();
+	json_array_foreach(session->hidden, i, one)
+		json_array_append_new(session->hidden_paths, json_sprintf("%s/%s",
+		    home, json_string_value(one) + 2));
+	if (json_array_size(session->hidden_paths) ==
+	    json_array_size(session->hidden))
+		return 0;
+	snprintf(session->err, sizeof(session->err), "--hide-credentials: HOME is "
+	    "not UTF-8");
+	return -1;
+}
+
 static json_t *
 who(struct session *session)
 {
@@ -176,6 +209,8 @@ who(struct session *session)
 	json_object_set_new(body, "agent", json_pack("{s:s}", "name", agent));
 	if (opt_flag(session->opts, "direct-loopback"))
 		json_object_set_new(body, "direct_loopback", json_true());
+	if (json_array_size(session->hidden) > 0)
+		json_object_set(body, "hidden_files", session->hidden);
 	return body;
 }
 
@@ -283,13 +318,22 @@ make_env(struct session *session)
 	return -1;
 }
 
+#define OUR_MASKS 5
+_Static_assert(OUR_MASKS + RUN_EXPOSED_MAX <= RUN_HIDE_MASKS, "all have room");
+
 /* Wherever the vault's passphrase may lie, or a token of the broker's own: the
- * command could open the vault, or ask in the broker's name. */
+ * command could open the vault, or ask in the broker's name.  And what else it is
+ * not to see. */
 static void
-masks(struct session *session, const char **out)
+masks(struct session *session, const char *out[RUN_HIDE_MASKS])
 {
 	const char *dir = getenv("CREDENTIALS_DIRECTORY");
+	size_t i;
+	json_t *one;
 	int n;
+
+	json_array_foreach(session->hidden_paths, i, one)
+		out[OUR_MASKS + i] = json_string_value(one);
 
 	out[0] = getenv("COUNTERSIGN_PASSPHRASE_FILE");
 	out[1] = session->conf.passphrase_file;
@@ -417,10 +461,12 @@ static int
 go(struct session *session)
 {
 	struct run_child child = { .argv = session->opts->rest,
-	    .env = session->env.vars, .hide = session->hide };
+	    .env = session->env.vars, .hide = session->hide,
+	    .must_hide = session->hidden != NULL };
 	struct run_child_result result;
 	struct run_close end = { .run = session->run.json,
 	    .socket = session->socket, .env = &session->env,
+	    .hidden = session->hidden,
 	    .child = &result, .hide_wanted = !opt_flag(session->opts, "no-hide"),
 	    .root = geteuid() == 0,
 	    .direct_loopback = opt_flag(session->opts, "direct-loopback"),
@@ -463,8 +509,10 @@ finish(struct session *session)
 {
 	json_decref(session->budget);
 	json_decref(session->scopes);
+	json_decref(session->hidden);
 	run_env_free(&session->env);
 	run_hide_release(session->hide);
+	json_decref(session->hidden_paths);
 	client_reply_release(&session->run);
 	conf_free(&session->conf);
 }
@@ -480,7 +528,7 @@ cmd_run(const struct opts *opts)
 	if (opts->n_rest == 0)
 		return cli_usage("a COMMAND is wanted: countersign run -- COMMAND");
 	if (budget(&session, &session.budget) != 0 || narrow(&session) != 0 ||
-	    within(&session) != 0)
+	    within(&session) != 0 || credentials(&session) != 0)
 		return cli_usage("%s", session.err);
 	if (session.token == NULL && cli_need_home() != 0)
 		return CLI_NO_RUN;

@@ -32,16 +32,17 @@ tell(int fd, int what, int error, const char *step)
 	(void)!write(fd, &report, sizeof(report));
 }
 
-/* Where it is not possible the command runs all the same, and the user knows
- * before it does. */
+/* Where it is not possible the command runs all the same, unless it was asked for,
+ * and the user knows before it does. */
 static void
-hide(const struct run_hide_plan *plan, int fd)
+hide(const struct run_child *child, int fd)
 {
 	const char *step;
-	enum run_hide_result result = run_hide_apply(plan, &step);
+	enum run_hide_result result = run_hide_apply(child->hide, &step);
 	int error = errno;
 
-	if (result == RUN_HIDE_FAILED) {
+	if (result == RUN_HIDE_FAILED ||
+	    (result == RUN_HIDE_CANNOT && child->must_hide)) {
 		tell(fd, HIDING_FAILED, error, step);
 		_exit(125);
 	}
@@ -65,7 +66,7 @@ become(const struct run_child *child, int fd, pid_t parent,
 	/* Or the files of /proc/self would belong to root. */
 	(void)prctl(PR_SET_DUMPABLE, 1);
 	if (child->hide != NULL)
-		hide(child->hide, fd);
+		hide(child, fd);
 	/* Without the rights for it nothing is hidden, either, and that was said. */
 	if (run_tty_guard() != 0 && errno != EACCES)
 		cli_err("note: the command could type into this terminal: %s",
@@ -87,8 +88,10 @@ become(const struct run_child *child, int fd, pid_t parent,
 }
 
 static void
-hear(int fd, const char *program, struct run_child_result *result)
+hear(int fd, const struct run_child *child, struct run_child_result *result)
 {
+	const char *without = child->must_hide ? "without --hide-credentials the "
+	    "command could read them" : "--no-hide runs it without";
 	struct report report;
 
 	result->started = true;
@@ -103,16 +106,18 @@ hear(int fd, const char *program, struct run_child_result *result)
 			    report.step, strerror(report.error));
 		if (report.what == HIDING_FAILED) {
 			result->started = false;
-			snprintf(result->why, sizeof(result->why), "the home could "
-			    "not be hidden from the command: %s%s%s; --no-hide "
-			    "runs it without", report.step,
+			snprintf(result->why, sizeof(result->why), "%s could "
+			    "not be hidden from the command: %s%s%s; %s",
+			    child->must_hide ? "credentials of other programs" :
+			    "the home", report.step,
 			    report.error != 0 ? ": " : "",
-			    report.error != 0 ? strerror(report.error) : "");
+			    report.error != 0 ? strerror(report.error) : "",
+			    without);
 		}
 		if (report.what == NO_EXEC) {
 			result->started = false;
 			snprintf(result->why, sizeof(result->why), "%.100s: %s",
-			    program, strerror(report.error));
+			    child->argv[0], strerror(report.error));
 		}
 	}
 }
@@ -185,7 +190,7 @@ run_child(const struct run_child *child, struct run_child_result *result)
 	} else {
 		close(fds[1]);
 		fds[1] = -1;
-		hear(fds[0], child->argv[0], result);
+		hear(fds[0], child, result);
 		result->status = attend(signals, pid);
 	}
 	if (fds[0] != -1)

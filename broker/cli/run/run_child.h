@@ -13,6 +13,7 @@
 struct run_child {
 	char *const *argv, *const *env;
 	const struct run_hide_plan *hide;	/* NULL: do not */
+	bool must_hide;		/* where that is not possible nothing is run */
 };
 
 struct run_child_result {

@@ -63,19 +63,42 @@ print_names(const struct run_close *close)
 		fputc('\n', stderr);
 }
 
-/* A run within another one has that one's files, and its line. */
 static void
-print_exposed(const struct run_close *close)
+print_files(const json_t *list, const char *before)
 {
-	json_t *list = run_exposed(run_env_get(close->env, "HOME")), *one;
+	json_t *one;
 	size_t i;
 
 	json_array_foreach(list, i, one)
-		fprintf(stderr, "%s%s", i == 0 ? "  credentials of other programs "
-		    "that the command could read: " : ", ",
+		fprintf(stderr, "%s%s", i == 0 ? before : ", ",
 		    json_string_value(one));
 	if (json_array_size(list) > 0)
 		fputc('\n', stderr);
+}
+
+static const json_t *
+hidden_files(const struct run_close *close)
+{
+	return close->child->hidden ? close->hidden : NULL;
+}
+
+static json_t *
+exposed(const struct run_close *close)
+{
+	return run_exposed_but(run_env_get(close->env, "HOME"),
+	    hidden_files(close));
+}
+
+/* A run within another one has that one's files, and its lines. */
+static void
+print_exposed(const struct run_close *close)
+{
+	json_t *list = exposed(close);
+
+	print_files(list, "  credentials of other programs that the command could "
+	    "read: ");
+	print_files(hidden_files(close), "  credentials of other programs hidden "
+	    "from the command: ");
 	json_decref(list);
 }
 
@@ -288,8 +311,10 @@ print_json(const struct run_close *close, const json_t *closed,
 	json_object_set_new(out, "home_hidden", json_boolean(close->child->hidden));
 	json_object_set_new(out, "environment_removed",
 	    json_integer((json_int_t)close->env->n_removed));
-	json_object_set_new(out, "credential_files",
-	    run_exposed(run_env_get(close->env, "HOME")));
+	json_object_set_new(out, "credential_files", exposed(close));
+	json_object_set_new(out, "credential_files_hidden",
+	    hidden_files(close) != NULL ? json_deep_copy(close->hidden) :
+	    json_array());
 	json_object_set_new(out, "bundle", bundle != NULL ? json_string(bundle) :
 	    json_null());
 	json_dumpf(out, stderr, JSON_COMPACT | JSON_REAL_PRECISION(6));

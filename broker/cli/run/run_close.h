@@ -14,6 +14,7 @@ struct run_close {
 					 * token, and its evidence is that one's; NULL: by the operator */
 	const struct run_env *env;
 	const struct run_child_result *child;
+	const json_t *hidden;		/* files of other programs that it was not to see; NULL: none */
 	bool hide_wanted, root, direct_loopback;
 	bool json, quiet;
 	double seconds;

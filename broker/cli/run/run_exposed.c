@@ -1,7 +1,9 @@
 #include "cli/run/run_exposed.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,8 @@ static const char *const files[] = {
 	".gemini/oauth_creds.json", ".git-credentials", ".kube/config",
 	".local/share/opencode/auth.json", ".netrc", ".pypirc",
 };
+
+_Static_assert(sizeof(files) / sizeof(files[0]) <= RUN_EXPOSED_MAX, "raise it");
 
 json_t *
 run_exposed(const char *home)
@@ -28,5 +32,31 @@ run_exposed(const char *home)
 		    S_ISREG(st.st_mode) && st.st_size > 0 && access(path, R_OK) == 0)
 			json_array_append_new(list, json_sprintf("~/%s", files[i]));
 	}
+	return list;
+}
+
+static bool
+holds(const json_t *names, const char *name)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(names, i, one)
+		if (strcmp(json_string_value(one), name) == 0)
+			return true;
+	return false;
+}
+
+json_t *
+run_exposed_but(const char *home, const json_t *hidden)
+{
+	json_t *list = run_exposed(home);
+	size_t i = 0;
+
+	while (i < json_array_size(list))
+		if (holds(hidden, json_string_value(json_array_get(list, i))))
+			json_array_remove(list, i);
+		else
+			i++;
 	return list;
 }

@@ -246,7 +246,11 @@ cover_one(const char *empty, const char *path)
 	if (S_ISDIR(st.st_mode))
 		return mount("countersign", path, "tmpfs", FLAGS | MS_RDONLY,
 		    "mode=0755,size=4k");
-	return mount(empty, path, NULL, MS_BIND, NULL);
+	if (mount(empty, path, NULL, MS_BIND, NULL) != 0)
+		return -1;
+	/* What is written there would be lost: it is refused. */
+	return mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS,
+	    NULL);
 }
 
 static int

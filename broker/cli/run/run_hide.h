@@ -20,7 +20,7 @@
 #include <stddef.h>
 
 #define RUN_HIDE_FILES 4
-#define RUN_HIDE_MASKS 6
+#define RUN_HIDE_MASKS 24
 
 struct run_hide {
 	const char *home;
