@@ -429,7 +429,14 @@ turn_away(struct conn *conn)
 	conn_run(conn);
 }
 
-/* The one of a queue's first that waits for a request, or NULL. */
+bool
+conn_is_idle(const struct conn *conn)
+{
+	return (conn->state == CONN_HEAD && conn->exchange == NULL) ||
+	    conn->state == CONN_DRAIN || conn->state == CONN_LINGER;
+}
+
+/* The one of a queue's first that is idle, or NULL. */
 static struct conn *
 waiting(struct timer_queue *queue)
 {
@@ -438,7 +445,7 @@ waiting(struct timer_queue *queue)
 
 	for (unsigned i = 0; i < LOOKS_MAX && timer != &queue->end; i++) {
 		conn = (struct conn *)((char *)timer - offsetof(struct conn, timer));
-		if (timer->fire == on_time && conn->state == CONN_HEAD)
+		if (timer->fire == on_time && conn_is_idle(conn))
 			return conn;
 		timer = timer->next;
 	}
@@ -446,12 +453,14 @@ waiting(struct timer_queue *queue)
 }
 
 /* Whoever has held a connection for longest without asking for anything gives
- * it up, first one whose first head is not there yet, then one that is kept for
- * more: or one process could hold them all, and keep everybody else out. */
-static bool
-make_room(struct worker *worker)
+ * it up, first one that was answered and does not leave, then one whose first head
+ * is not there yet, then one that is kept for more: or one process could hold them
+ * all, and keep everybody else out. */
+bool
+conn_make_room(struct worker *worker)
 {
-	static const unsigned char order[] = { TIME_HEAD, TIME_CLIENT, TIME_QUIET };
+	static const unsigned char order[] = { TIME_LINGER, TIME_HEAD, TIME_CLIENT,
+	    TIME_QUIET };
 	struct conn *conn = NULL;
 
 	for (size_t i = 0; i < sizeof(order) && conn == NULL; i++)
@@ -477,7 +486,7 @@ conn_accept(struct worker *worker, int fd, bool full)
 		atomic_fetch_sub(&worker->load, 1);
 		return;
 	}
-	full = full && !make_room(worker);
+	full = full && !conn_make_room(worker);
 	conn->worker = worker;
 	conn->state = CONN_HEAD;
 	conn->timer.fire = on_time;

@@ -144,12 +144,25 @@ void conn_cut(struct worker *worker, const struct gate_cut *what);
  * left that could come to that. */
 bool conn_cut_overdue(struct worker *worker);
 void conn_close_idle(struct worker *worker);
+/* Nothing is done for it: no request is there, or it has had its answer. */
+bool conn_is_idle(const struct conn *conn);
+/* Close the idle one that has waited longest; false where none is. */
+bool conn_make_room(struct worker *worker);
 void conn_free_dead(struct worker *worker);
 struct exchange *exchange_new(struct conn *conn);
 
 /* Writes the outcome record where the exchange was allowed, lets go of the
  * upstream, and frees it as soon as no receipt is due. */
 void exchange_end(struct exchange *exchange);
+
+/* --- crowd.c ------------------------------------------------------------ */
+
+#define CROWD_ROOM 64	/* idle connections above the limit of busy ones */
+
+/* A request of the exchange's run begins: may its connection be one more that is
+ * busy?  At client.max_connections one of the run that holds most gives way.  False
+ * where that is this run: it is answered. */
+bool crowd_admits(struct conn *conn);
 
 /* --- route.c ------------------------------------------------------------ */
 

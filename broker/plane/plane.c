@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define BACKLOG 4096
@@ -110,9 +111,23 @@ listen_on(struct plane *plane, char *err, size_t err_len)
 	return 0;
 }
 
+/* A connection that is busy has another to its upstream, and the API has some: where
+ * descriptors are few, they must not run out before connections are counted. */
+static unsigned
+most_connections(const struct conf *conf)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+	    files.rlim_cur / 8 * 3 >= conf->max_connections)
+		return conf->max_connections;
+	return files.rlim_cur >= 8 ? (unsigned)(files.rlim_cur / 8 * 3) : 1;
+}
+
 static int
 prepare(struct plane *plane, unsigned first_port, char *err, size_t err_len)
 {
+	plane->max_connections = most_connections(plane->conf);
 	if (listen_on(plane, err, err_len) != 0)
 		return -1;
 	plane->tls = upstream_tls_new(plane->conf->upstream_ca_file, err, err_len);

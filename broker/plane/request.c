@@ -258,7 +258,8 @@ begin_proxy(struct conn *conn)
 	exchange->route = connect ? ROUTE_CONNECT : ROUTE_ABSOLUTE;
 	route_identify(exchange);	/* a refused spelling is that run's too */
 	if (!(connect ? route_connect(conn) : route_absolute(conn)) ||
-	    !route_authenticate(conn) || own_api_refused(conn))
+	    !route_authenticate(conn) || own_api_refused(conn) ||
+	    !crowd_admits(conn))
 		return;
 	if (connect && own_connect(exchange))
 		front_self(conn);
@@ -278,7 +279,7 @@ begin_inner(struct conn *conn)
 	if (exchange->head.target_form == HEAD_AUTHORITY)
 		respond_refuse(conn, 400, "http/nested-connect",
 		    "CONNECT within a tunnel", "use one tunnel");
-	else if (route_inner(conn))
+	else if (route_inner(conn) && crowd_admits(conn))
 		decide(conn);
 }
 
@@ -291,7 +292,8 @@ begin_reverse(struct conn *conn)
 	if (!route_reverse(conn))
 		return;
 	exchange->run = route_run_of_reverse(exchange);
-	decide(conn);
+	if (crowd_admits(conn))
+		decide(conn);
 }
 
 void

@@ -67,6 +67,30 @@ may_dial(struct upstream *upstream, struct rules *rules, size_t at,
 	return bindings_private_allowed(rules_bindings(rules), &plain.sa);
 }
 
+/* Of the origin that was asked last of all; false where nothing is idle. */
+static bool
+drop_idle(struct worker *worker)
+{
+	struct upstream *goes = NULL;
+
+	for (struct origin *o = worker->pool.origins; o != NULL; o = o->next)
+		goes = o->idle != NULL ? o->idle : goes;
+	upstream_drop(goes);
+	return goes != NULL;
+}
+
+/* Where descriptors have run out, idle connections give theirs up. */
+static int
+new_socket(struct worker *worker, int family)
+{
+	int fd;
+
+	do
+		fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	while (fd < 0 && (errno == EMFILE || errno == ENFILE) && drop_idle(worker));
+	return fd;
+}
+
 /* 0: under way or done; -1: this address does not answer. */
 static int
 try_address(struct upstream *upstream)
@@ -74,8 +98,7 @@ try_address(struct upstream *upstream)
 	const union address *address = &upstream->answer.addresses[upstream->at];
 	int fd, one = 1;
 
-	fd = socket(address->sa.sa_family,
-	    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = new_socket(upstream->worker, address->sa.sa_family);
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));

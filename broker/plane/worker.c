@@ -132,7 +132,7 @@ place(struct worker *self, int fd)
 {
 	struct plane *plane = self->plane;
 	bool full = atomic_fetch_add(&plane->open, 1) >=
-	    plane->conf->max_connections;
+	    plane->max_connections + CROWD_ROOM;
 	struct worker *worker = least_loaded(self);
 	struct handover *handover;
 
@@ -208,7 +208,7 @@ on_listener(struct source *source, uint32_t events)
 
 		if (fd >= 0)
 			place(worker, fd);
-		else if (full ? !shed(worker) :
+		else if (full ? !conn_make_room(worker) && !shed(worker) :
 		    errno != ECONNABORTED && errno != EINTR)
 			return;
 	}

@@ -65,6 +65,7 @@ struct plane {
 	struct decider *decider;	/* NULL: neither engine nor vault makes us wait */
 	struct worker *workers;
 	unsigned n_workers, started;
+	unsigned max_connections;	/* of conf, or what there are descriptors for */
 	int listener;
 	union address address;		/* of the listener */
 	struct flood flood;
