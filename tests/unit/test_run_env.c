@@ -178,7 +178,7 @@ fills(void **state)
 	    options[] = "NODE_OPTIONS=--trace-warnings";
 	char *vars[] = { no, twice, again, count, key, value, tls, options, NULL };
 	struct run_env_tools tools = { .self = "/bin/countersign",
-	    .node_preload = "/h/node proxy.cjs" };
+	    .node_preload = "/h/node proxy.cjs", .php_ini = "/h/run/php.ini" };
 	static const char *const upper_lower[] = { "http_proxy", "HTTP_PROXY",
 	    "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" };
 	static const char *const bundles[] = { "SSL_CERT_FILE", "CURL_CA_BUNDLE",
@@ -203,6 +203,7 @@ fills(void **state)
 	assert_null(run_env_get(&env, "NODE_TLS_REJECT_UNAUTHORIZED"));
 	assert_string_equal(run_env_get(&env, "NODE_OPTIONS"),
 	    "--trace-warnings --require \"/h/node proxy.cjs\"");
+	assert_string_equal(run_env_get(&env, "PHP_INI_SCAN_DIR"), ":/h/run");
 	assert_string_equal(run_env_get(&env, "API_TOKEN"), "dummy");
 	assert_string_equal(run_env_get(&env, "OTHER"), "dummy");
 	assert_string_equal(run_env_get(&env, "COUNTERSIGN_RUN"), "run_x");
@@ -219,8 +220,10 @@ fills(void **state)
 static void
 loopback(void **state)
 {
-	char *vars[] = { NULL };
-	struct run_env_tools tools = { .self = "/c", .direct_loopback = true };
+	static char php[] = "PHP_INI_SCAN_DIR=/etc/php:/mine";
+	char *vars[] = { php, NULL };
+	struct run_env_tools tools = { .self = "/c", .direct_loopback = true,
+	    .php_ini = "/h/php.ini" };
 	struct run_env env;
 	json_t *run = reply();
 
@@ -229,6 +232,8 @@ loopback(void **state)
 	run_env_fill(&env, run, &tools);
 	assert_string_equal(run_env_get(&env, "no_proxy"), "localhost,127.0.0.1,::1");
 	assert_null(run_env_get(&env, "NODE_OPTIONS"));
+	assert_string_equal(run_env_get(&env, "PHP_INI_SCAN_DIR"),
+	    "/etc/php:/mine:/h");
 	run_env_free(&env);
 	json_decref(run);
 }

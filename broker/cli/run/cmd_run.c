@@ -67,7 +67,8 @@ struct session {
 	json_t *hidden_paths;		/* the same in full */
 	struct run_hide_plan *hide;
 	struct conf conf;
-	char self[PATH_MAX], preload[PATH_MAX], wgetrc[PATH_MAX], home[PATH_MAX];
+	char self[PATH_MAX], preload[PATH_MAX], wgetrc[PATH_MAX],
+	    php_ini[PATH_MAX], home[PATH_MAX];
 	char credential[PATH_MAX];
 	char err[CLI_ERR_MAX];
 };
@@ -278,6 +279,22 @@ wgetrc(struct session *session)
 	return kept("run/wgetrc", text, (size_t)len, session->wgetrc);
 }
 
+/* PHP takes them from its settings only, too, of which there may be more files.
+ * Within single quotes nothing but one of those means anything. */
+static const char *
+php_ini(struct session *session)
+{
+	const char *bundle = client_str(json_object_get(session->run.json, "ca"),
+	    "bundle");
+	char text[2 * PATH_MAX + 64];
+	int len = snprintf(text, sizeof(text),
+	    "curl.cainfo = '%s'\nopenssl.cafile = '%s'\n", bundle, bundle);
+
+	if (strpbrk(bundle, "'\n") != NULL)
+		return NULL;
+	return kept("run/php.ini", text, (size_t)len, session->php_ini);
+}
+
 /* Real secrets, or the placeholders of the run around this one, which took the
  * secrets out. */
 static int
@@ -306,6 +323,7 @@ make_env(struct session *session)
 	struct run_env_tools tools = { .self = session->self,
 	    .node_preload = inside ? NULL : node_preload(session),
 	    .wgetrc = inside ? NULL : wgetrc(session),
+	    .php_ini = inside ? NULL : php_ini(session),
 	    .direct_loopback = opt_flag(session->opts, "direct-loopback") };
 
 	run_env_init(&session->env, environ);
@@ -365,6 +383,8 @@ plan_hiding(struct session *session)
 		what.files[n++] = session->preload;
 	if (session->wgetrc[0] != '\0')
 		what.files[n++] = session->wgetrc;
+	if (session->php_ini[0] != '\0')
+		what.files[n++] = session->php_ini;
 	session->hide = run_hide_prepare(&what, session->err,
 	    sizeof(session->err));
 	if (session->hide != NULL)

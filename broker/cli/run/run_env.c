@@ -260,6 +260,25 @@ node(struct run_env *env, const char *preload)
 	free(copy);
 }
 
+/* The folder of our file behind those that PHP reads anyhow, which an empty name
+ * stands for; names are parted by ':'. */
+static void
+php(struct run_env *env, const char *ini)
+{
+	const char *had = run_env_get(env, "PHP_INI_SCAN_DIR");
+	char *before;
+
+	if (ini == NULL || strchr(ini, ':') != NULL)
+		return;
+	before = strdup(had != NULL ? had : "");
+	if (before != NULL)
+		run_env_set(env, "PHP_INI_SCAN_DIR", "%s:%.*s", before,
+		    (int)(strrchr(ini, '/') - ini), ini);
+	else
+		env->failed = true;
+	free(before);
+}
+
 void
 run_env_fill(struct run_env *env, const json_t *run,
     const struct run_env_tools *tools)
@@ -278,6 +297,7 @@ run_env_fill(struct run_env *env, const json_t *run,
 	node(env, tools->node_preload);
 	if (tools->wgetrc != NULL)
 		run_env_set(env, "SYSTEM_WGETRC", "%s", tools->wgetrc);
+	php(env, tools->php_ini);
 	placeholders(env, json_object_get(run, "placeholders"));
 	run_env_set(env, "COUNTERSIGN_RUN", "%s", client_str(run, "id"));
 	run_env_set(env, "COUNTERSIGN_TOKEN", "%s", client_str(run, "token"));

@@ -43,7 +43,7 @@ int run_env_scrub(struct run_env *env, const json_t *scrub,
 /* Everything else.  run is the reply of POST /v1/runs. */
 struct run_env_tools {
 	const char *self;		/* absolute path of countersign */
-	const char *node_preload, *wgetrc;	/* files, or NULL */
+	const char *node_preload, *wgetrc, *php_ini;	/* files, or NULL */
 	bool direct_loopback;		/* NO_PROXY names loopback */
 };
 void run_env_fill(struct run_env *env, const json_t *run,

@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 
-#define RUN_HIDE_FILES 4
+#define RUN_HIDE_FILES 5
 #define RUN_HIDE_MASKS 24
 
 struct run_hide {
