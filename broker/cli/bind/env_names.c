@@ -10,27 +10,13 @@ struct known {
 };
 
 static const struct known table[] = {
-	{ "gitlab.com", { "GITLAB_TOKEN" } },
 	{ "api.bitbucket.org", { "BITBUCKET_TOKEN" } },
-	{ "api.cohere.com", { "COHERE_API_KEY", "CO_API_KEY" } },
-	{ "api.together.xyz", { "TOGETHER_API_KEY" } },
-	{ "api.perplexity.ai", { "PERPLEXITY_API_KEY" } },
-	{ "huggingface.co", { "HF_TOKEN" } },
 	{ "api.replicate.com", { "REPLICATE_API_TOKEN" } },
-	{ "upload.pypi.org", { "TWINE_PASSWORD" } },
-	{ "crates.io", { "CARGO_REGISTRY_TOKEN" } },
-	{ "api.stripe.com", { "STRIPE_API_KEY", "STRIPE_SECRET_KEY" } },
-	{ "slack.com", { "SLACK_BOT_TOKEN" } },
 	{ "discord.com", { "DISCORD_TOKEN" } },
-	{ "api.cloudflare.com", { "CLOUDFLARE_API_TOKEN" } },
 	{ "api.digitalocean.com", { "DIGITALOCEAN_ACCESS_TOKEN" } },
 	{ "api.machines.dev", { "FLY_API_TOKEN" } },
-	{ "api.vercel.com", { "VERCEL_TOKEN" } },
 	{ "api.netlify.com", { "NETLIFY_AUTH_TOKEN" } },
 	{ "api.heroku.com", { "HEROKU_API_KEY" } },
-	{ "sentry.io", { "SENTRY_AUTH_TOKEN" } },
-	{ "api.linear.app", { "LINEAR_API_KEY" } },
-	{ "api.notion.com", { "NOTION_TOKEN" } },
 };
 
 const char *const *

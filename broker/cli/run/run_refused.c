@@ -27,7 +27,8 @@ refused_by(const struct run_reasons *reasons, const char *rule)
 	return false;
 }
 
-/* Hosts that are bound by a name, where nobody has done so yet. */
+/* Hosts that are bound by a name, where nobody has done so yet: one may have
+ * several, for a key and for a login's token. */
 static void
 print_services(const struct run_reasons *reasons)
 {
@@ -36,10 +37,11 @@ print_services(const struct run_reasons *reasons)
 	for (size_t i = 0; i < reasons->n; i++) {
 		if (strcmp(reasons->one[i].rule, "egress/default") != 0)
 			continue;
-		service = service_of_host(reasons->one[i].host, NULL);
-		if (service != NULL)
-			fprintf(stderr, "    `countersign bind SECRET --service %s` "
-			    "is for %s\n", service->name, service->hosts[0]);
+		for (size_t k = 0; (service = service_at(k)) != NULL; k++)
+			if (strcmp(service->hosts[0], reasons->one[i].host) == 0)
+				fprintf(stderr, "    `countersign bind SECRET "
+				    "--service %s` is for %s: %s\n",
+				    service->name, service->hosts[0], service->what);
 	}
 }
 
