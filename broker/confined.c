@@ -1,6 +1,5 @@
 #include "confined.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

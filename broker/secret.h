@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define SECRET_MAX 16384	/* bytes of one secret */
 

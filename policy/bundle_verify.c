@@ -1,11 +1,9 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "policy/builtins/codec.h"
 #include "policy/builtins/jws.h"
 #include "policy/bundle.h"
-#include "policy/value/number.h"
 
 #define SIGNATURES ".signatures.json"
 

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include <curl/curl.h>
-#include <sodium.h>
 
 #define FIRST_MS 500		/* let the ledger open */
 #define LAST_CALL_MS 2000	/* one call's share of the grace */

@@ -10,7 +10,6 @@
 #include "ledger/tree/hashes.h"
 #include "ledger/io.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

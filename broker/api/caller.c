@@ -5,7 +5,6 @@
 #include "gate/process.h"
 #include "gate/tcp_peer.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* /v1/coverage: what an adapter says that it sees. */
 #include "api/impl.h"
 
-#include <stdlib.h>
 
 void
 api_claim(struct api_call *call)

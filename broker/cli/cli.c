@@ -4,11 +4,9 @@
 #include "ledger/output/shown.h"
 #include "ledger/output/terminal.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PATH_WORDS_MAX 96	/* "credential git get" */
 

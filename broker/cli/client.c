@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

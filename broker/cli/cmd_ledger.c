@@ -4,10 +4,8 @@
 #include "cli/ledger_args.h"
 #include "ledger/export/show.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TAIL_MAX 100000
 

@@ -2,7 +2,6 @@
 #include "cli/bind/services.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "home.h"
 
 #include <dirent.h>
 #include <limits.h>

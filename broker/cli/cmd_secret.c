@@ -11,14 +11,11 @@
 #include "daemon/harden.h"
 #include "vault/vault.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <sodium.h>
 
 static const struct opt value_opts[] = {
 	{ "from-stdin", 0, NULL, false, "read the value from standard input" },

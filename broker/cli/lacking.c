@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 

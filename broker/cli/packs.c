@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 
 #include "ledger/recorder/append.h"
 
-#include <stddef.h>
 
 struct keeper;
 

@@ -8,7 +8,6 @@
 
 #include "ledger/tree/tree.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -7,7 +7,6 @@
 #ifndef BROKER_EXPORT_SENDER_H
 #define BROKER_EXPORT_SENDER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct sender_options {

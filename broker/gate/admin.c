@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <sodium.h>
 
 /* --- small things ---------------------------------------------------- */
 

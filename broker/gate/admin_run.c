@@ -6,8 +6,6 @@
 #include "gate/run.h"
 #include "gate/words.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include <sodium.h>

@@ -7,7 +7,6 @@
 #include "policy/opa/opa.h"
 #include "redact/redact.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* --- the record ------------------------------------------------------ */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
 
 /* --- references ------------------------------------------------------ */
 

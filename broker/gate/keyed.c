@@ -1,7 +1,6 @@
 #include "gate/keyed.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 #include <sodium.h>
 

@@ -5,7 +5,6 @@
 #include "gate/impl.h"
 
 #include <fts.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

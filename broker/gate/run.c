@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <sodium.h>
 
 static int64_t
 clock_ns(clockid_t clock)

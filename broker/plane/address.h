@@ -9,7 +9,6 @@
 #define BROKER_ADDRESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <sys/socket.h>

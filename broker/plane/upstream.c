@@ -1,6 +1,5 @@
 #include "plane/upstream.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>

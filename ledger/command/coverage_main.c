@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stddef.h>

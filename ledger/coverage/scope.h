@@ -12,7 +12,6 @@
 #define LEDGER_COVERAGE_SCOPE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "ledger/coverage/act.h"

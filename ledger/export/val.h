@@ -14,7 +14,6 @@
 #ifndef LEDGER_EXPORT_VAL_H
 #define LEDGER_EXPORT_VAL_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "ledger/export/export.h"

@@ -8,7 +8,6 @@
 #define LEDGER_EXPORT_VLC1_SIGHTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
 #include "ledger/recorder/channel.h"
+#include "ledger/recorder/ring.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

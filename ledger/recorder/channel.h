@@ -21,7 +21,6 @@
 #define LEDGER_RECORDER_CHANNEL_H
 
 #include "ledger/recorder/append.h"
-#include "ledger/recorder/ring.h"
 
 #define CHANNEL_PORTS_MAX 64
 #define CHANNEL_RING (128 * 1024)	/* bytes of submissions waiting at a port */

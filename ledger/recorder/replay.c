@@ -3,12 +3,10 @@
 #include "ledger/recorder/segment.h"
 #include "ledger/tree/hashes.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/report/html_escape.h"
 #include "ledger/report/html_impl.h"
 
 #define WIDTH 1200

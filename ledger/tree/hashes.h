@@ -16,7 +16,6 @@
 #ifndef LEDGER_TREE_HASHES_H
 #define LEDGER_TREE_HASHES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "ledger/tree/tree.h"

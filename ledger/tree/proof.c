@@ -3,7 +3,6 @@
 #include "ledger/tree/hash_lines.h"
 #include "ledger/tree/hashes.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

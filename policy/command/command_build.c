@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policy/bundle.h"
 #include "policy/command/command.h"
 
 #define ENTRIES_MAX 1000

@@ -4,7 +4,6 @@
  * own is not the policy's to repeat, nor what was refused since an engine gave
  * no answer; of two packs, though, both can say what they would have.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -5,7 +5,6 @@
 #include "cli/bind/bind.h"
 #include "cli/cmd_bindings.h"
 #include "cli/data.h"
-#include "cli/lacking.h"
 #include "vault/vault.h"
 
 #include <string.h>

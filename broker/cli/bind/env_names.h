@@ -7,7 +7,6 @@
 #define BROKER_CLI_BIND_ENV_NAMES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define ENV_NAMES_MAX 4
 
