@@ -75,6 +75,17 @@ own_connect(const struct exchange *exchange)
 	return is_proxy(exchange->worker->plane, &exchange->target);
 }
 
+/* Whatever name led there. */
+bool
+own_address(const struct plane *plane, const union address *address)
+{
+	const union address api = { .in = { .sin_family = AF_INET,
+	    .sin_port = htons((uint16_t)atomic_load(&plane->api_port)),
+	    .sin_addr = plane->conf->api.sin_addr } };
+
+	return address_same(address, &plane->address) || address_same(address, &api);
+}
+
 void
 plane_name_api(struct plane *plane, uint16_t port)
 {

@@ -55,15 +55,13 @@ may_dial(struct upstream *upstream, struct rules *rules, size_t at,
 	const union address *address = &upstream->answer.addresses[at];
 	union address plain;
 
-	if (address_same(address, &upstream->worker->plane->address)) {
+	address_unwrap(address, &plain);
+	if (own_address(upstream->worker->plane, &plain)) {
 		*kind = "the broker itself";
 		return false;
 	}
 	*kind = address_special(address);
-	if (*kind == NULL)
-		return true;
-	address_unwrap(address, &plain);
-	return bindings_private_allowed(rules_bindings(rules), &plain.sa);
+	return *kind == NULL || bindings_private_allowed(rules_bindings(rules), &plain.sa);
 }
 
 /* Of the origin that was asked last of all; false where nothing is idle. */

@@ -75,6 +75,11 @@ void upstream_limit_off(struct upstream *upstream);
 void upstream_free_dead(struct worker *worker);
 void upstream_close_idle(struct worker *worker);	/* every pooled one */
 
+/* --- own.c ------------------------------------------------------------- */
+
+/* Is it our proxy's, or the API's?  No IPv4 address inside an IPv6 one. */
+bool own_address(const struct plane *plane, const union address *address);
+
 /* --- shared with upstream_tls.c ---------------------------------------- */
 
 void upstream_tls_begin(struct upstream *upstream);	/* on a connected stream */
