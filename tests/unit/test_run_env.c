@@ -238,6 +238,34 @@ loopback(void **state)
 	json_decref(run);
 }
 
+/* Of many bindings as many as one variable holds, and not one byte more: the
+ * command could not be executed. */
+static void
+many(void **state)
+{
+	char *vars[] = { NULL };
+	struct run_env_tools tools = { .self = "/c" };
+	struct run_env env;
+	json_t *run = reply(), *list = json_object_get(run, "placeholders"), *kept;
+	size_t len;
+
+	(void)state;
+	for (int i = 0; i < 2000; i++)
+		json_array_append(list, json_array_get(list, 0));
+	run_env_init(&env, vars);
+	run_env_fill(&env, run, &tools);
+	assert_false(env.failed);
+	len = strlen(run_env_get(&env, "COUNTERSIGN_BINDINGS")) +
+	    sizeof("COUNTERSIGN_BINDINGS=");
+	assert_in_range(len, 127 * 1024, 128 * 1024);
+	kept = json_loads(run_env_get(&env, "COUNTERSIGN_BINDINGS"), 0, NULL);
+	assert_int_equal(json_array_size(kept) + env.bindings_left_out, 2001);
+	assert_string_equal(run_env_get(&env, "API_TOKEN"), "dummy");
+	json_decref(kept);
+	run_env_free(&env);
+	json_decref(run);
+}
+
 int
 main(void)
 {
@@ -245,7 +273,7 @@ main(void)
 		cmocka_unit_test(removes), cmocka_unit_test(windows), cmocka_unit_test(names),
 		cmocka_unit_test(keeps),
 		cmocka_unit_test(bad_tags), cmocka_unit_test(fills),
-		cmocka_unit_test(loopback),
+		cmocka_unit_test(loopback), cmocka_unit_test(many),
 	};
 
 	if (sodium_init() < 0)

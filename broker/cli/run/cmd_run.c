@@ -330,6 +330,10 @@ make_env(struct session *session)
 	if (!session->env.failed && scrub_env(session) != 0)
 		return -1;
 	run_env_fill(&session->env, session->run.json, &tools);
+	if (session->env.bindings_left_out > 0)
+		cli_err("note: %zu bindings have no room in COUNTERSIGN_BINDINGS, so git "
+		    "does not find them; --scope opens a run with those it needs",
+		    session->env.bindings_left_out);
 	if (!session->env.failed)
 		return 0;
 	cli_err("out of memory");

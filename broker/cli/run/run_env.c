@@ -107,11 +107,48 @@ run_env_set(struct run_env *env, const char *name, const char *fmt, ...)
 
 /* --- the families ---------------------------------------------------- */
 
+/* The kernel takes no longer string, its name and end included (MAX_ARG_STRLEN):
+ * what is longer would keep the command from starting. */
+#define VARIABLE_MAX (128 * 1024)
+
+/* How many of them, from the first on, there is room for. */
+static size_t
+fitting(const json_t *list, const char *name)
+{
+	size_t i, used = strlen(name) + sizeof("=[]");
+	json_t *one;
+
+	json_array_foreach(list, i, one) {
+		used += json_dumpb(one, NULL, 0, JSON_COMPACT) + 1;
+		if (used > VARIABLE_MAX)
+			break;
+	}
+	return i;
+}
+
+/* For the credential helper, which must work without a daemon's help. */
+static void
+bindings(struct run_env *env, const json_t *list)
+{
+	static const char name[] = "COUNTERSIGN_BINDINGS";
+	size_t n = fitting(list, name);
+	json_t *some = json_array();
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append(some, json_array_get(list, i));
+	text = json_dumps(some, JSON_COMPACT);
+	if (text != NULL)
+		run_env_set(env, name, "%s", text);
+	env->bindings_left_out = json_array_size(list) - n;
+	free(text);
+	json_decref(some);
+}
+
 static void
 placeholders(struct run_env *env, const json_t *list)
 {
 	json_t *one, *name;
-	char *text;
 	size_t i, k;
 
 	json_array_foreach(list, i, one)
@@ -119,11 +156,7 @@ placeholders(struct run_env *env, const json_t *list)
 			if (json_is_string(name))
 				run_env_set(env, json_string_value(name), "%s",
 				    client_str(one, "value"));
-	/* For the credential helper, which must work without a daemon's help. */
-	text = json_dumps(list, JSON_COMPACT);
-	if (text != NULL)
-		run_env_set(env, "COUNTERSIGN_BINDINGS", "%s", text);
-	free(text);
+	bindings(env, list);
 }
 
 void

@@ -20,6 +20,7 @@ struct run_env {
 	bool failed;		/* out of memory: no such environment may be used */
 	char *removed[RUN_ENV_REMOVED_MAX];	/* names, ours */
 	size_t n_removed;	/* may be above the maximum */
+	size_t bindings_left_out;	/* of COUNTERSIGN_BINDINGS, for lack of room */
 };
 
 /* A copy of environ. */
