@@ -15,7 +15,7 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 int log_set_level(const char *word);
 void log_set_json(bool json);
 
-/* event is one word ("started", "recorder_gone"); the rest is for people. */
+/* event is one word ("started", "ledger_failed"); the rest is for people. */
 void log_event(enum log_level level, const char *event, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -163,7 +163,7 @@ struct gate_outcome {
 	uint64_t bytes_out, bytes_in;	/* bodies */
 	uint64_t duration_us;
 	uint32_t redactions;
-	const char *error;		/* NULL, or a short word: "upstream_reset" */
+	const char *error;		/* NULL, or a word or rule (RECORDS.md) */
 	bool failed;			/* the upstream could not be reached */
 	bool refused;			/* by the data plane; a refusal follows */
 	bool unanswered;		/* a request, no tunnel, without a status: then */

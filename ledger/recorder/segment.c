@@ -17,8 +17,9 @@ segment_name(char out[SEGMENT_NAME_MAX], uint64_t first)
 	snprintf(out, SEGMENT_NAME_MAX, "records-%020" PRIu64 ".jsonl", first);
 }
 
-int
-segment_parse_name(const char *name, uint64_t *first)
+/* The index that a name stands for; 0, or -1 for any other name. */
+static int
+parse_name(const char *name, uint64_t *first)
 {
 	char again[SEGMENT_NAME_MAX];
 	uint64_t value;
@@ -49,7 +50,7 @@ segment_count(int dirfd, uint64_t *count, struct problem *problem)
 		return problem_errno(problem, "cannot list the directory");
 	}
 	while ((entry = readdir(dir)) != NULL) {
-		if (segment_parse_name(entry->d_name, &first) != 0)
+		if (parse_name(entry->d_name, &first) != 0)
 			continue;
 		found++;
 		if (first > highest)

@@ -44,9 +44,6 @@ struct segment {
 
 void segment_name(char out[SEGMENT_NAME_MAX], uint64_t first);
 
-/* The index that a name stands for; 0, or -1 for any other name. */
-int segment_parse_name(const char *name, uint64_t *first);
-
 /* How many there are in the directory: those of 0, 65536, ... without a hole.
  * 0, or -1 with a problem. */
 int segment_count(int dirfd, uint64_t *count, struct problem *problem);
