@@ -121,6 +121,12 @@ class Bench:
         os.chmod(self.path(name), mode)
         return self.path(name)
 
+    def resolved(self):
+        """Where the hosts are: what upstream.resolve holds for them."""
+        path = os.path.join(self.home, "config.json")
+        with open(path) as f:
+            return json.load(f)["upstream"]["resolve"]
+
     def config(self, **members):
         """Merge members into HOME/config.json, on top of what a test needs."""
         path = os.path.join(self.home, "config.json")
