@@ -173,6 +173,34 @@ look_for_secret(const char *name)
 	client_reply_release(&reply);
 }
 
+static bool
+aws_host(const char *host)
+{
+	static const char tail[] = ".amazonaws.com";
+	size_t n = strlen(host);
+
+	return n >= sizeof(tail) && strcmp(host + n - (sizeof(tail) - 1), tail) == 0;
+}
+
+/* No binding makes a client of AWS work: it is said here, since all that the
+ * client says later is what AWS answers to a signature by a placeholder. */
+static void
+note_signing(const struct opts *opts)
+{
+	const char *text;
+	bool aws = false;
+	size_t host = 0, env = 0;
+
+	while ((text = opt_next(opts, "host", &host)) != NULL)
+		aws = aws || aws_host(text);
+	while ((text = opt_next(opts, "env", &env)) != NULL)
+		aws = aws || strcmp(text, "AWS_SECRET_ACCESS_KEY") == 0;
+	if (aws)
+		cli_err("note: clients of AWS do not send their secret but sign "
+		    "with it (SigV4); with a placeholder they sign in vain, since "
+		    "the broker does not sign anew");
+}
+
 /* The new binding in the place of what was there; a status. */
 static int
 put_binding(struct bind *bind, struct data *data)
@@ -220,8 +248,10 @@ cmd_bind(const struct opts *opts)
 	}
 	rc = put_binding(&bind, data);
 	data_close(data);
-	if (rc == CLI_OK && !opt_flag(opts, "add"))
+	if (rc == CLI_OK && !opt_flag(opts, "add")) {
 		look_for_secret(bind.secret);
+		note_signing(opts);
+	}
 	return rc;
 }
 
