@@ -168,7 +168,7 @@ main(int argc, char **argv)
 	}
 	top = table;
 	cmd_completion_table(table);
-	policy_command_reader(data_readable);
+	policy_command_reader(data_pack_readable);
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		argv[1] = version_word;
 	rc = cli_dispatch(table, argc, argv);

@@ -43,6 +43,7 @@ static const struct {
 /* SHA-256 of plan.json in the default packs of earlier versions, newest first: a
  * change of the plan adds the one before. */
 static const char older[][65] = {
+	"b3e9a103ab62b3d2d3ef6db4dbef7e6d4fe9ab1c595033405c37c3f1cee07e4e",
 	"577968b7602235a5bafce25c032c8ef2c9e7b28ef1b9e484fd9ff4aaf8a19f20",
 	"a784617adecf81d84766fe0557706618a6bbbff97391b2273086423d0bf3fcdf",
 	"0042272a2104e5a250301d33eb8409cbd82083d934051a538dcee638d772494b",

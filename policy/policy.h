@@ -195,7 +195,7 @@ int policy_command(int argc, char **argv);
  * broker, which keeps bindings, egress and limits by rules of its own).
  * Returns 0, or -1 with what is wrong.  Set before policy_command, once.
  */
-typedef int policy_data_reader(const char *data, size_t len, char *err,
+typedef int policy_data_reader(const struct policy_pack *pack, char *err,
     size_t err_len);
 void policy_command_reader(policy_data_reader *reader);
 

@@ -31,6 +31,7 @@ struct binding {
 	size_t n_env;
 	int64_t max_requests;	/* per run; -1: no limit of its own */
 	bool escaped_slash;	/* its hosts take "%2F" within a segment of the path */
+	char *asks;		/* the first rule of its `ask`, "METHOD /path"; NULL: none */
 };
 
 struct bindings;
@@ -69,6 +70,15 @@ struct binding_grant {
 	int64_t ttl_s, uses;	/* 300 and 1 where nothing is said */
 };
 const struct binding_grant *bindings_grant(const struct bindings *bindings);
+
+/*
+ * Would these rules ask, where a binding says that a person must agree?  Those of
+ * a pack that knows no `ask` would let the request go on, or refuse it.  0, or -1
+ * with what is wrong; no pack is needed where bindings_asking() is NULL.
+ */
+const struct binding *bindings_asking(const struct bindings *bindings);
+int bindings_ask_heeded(const struct bindings *bindings,
+    const struct policy_pack *pack, char *err, size_t err_len);
 
 /* data.egress.private: may this address be dialled although it is private? */
 struct sockaddr;

@@ -242,51 +242,75 @@ never_matches(const char *path)
 	char text[TARGET_BUF_MAX];
 
 	if (strstr(path, "***") != NULL)
-		return "an entry of allow can match nothing: *** in it";
+		return "*** in it";
 	if (strchr(path, '?') != NULL || strchr(path, '#') != NULL)
-		return "an entry of allow can match nothing: a rule is for the path alone, without ? or #";
+		return "a rule is for the path alone, without ? or #";
 	if (target_set_path(&target, (struct slice){ path, strlen(path) }, text,
 	    sizeof(text)) != NULL)
-		return "an entry of allow can match nothing: // or a . or .. segment, or an escape that no path may hold";
+		return "// or a . or .. segment, or an escape that no path may hold";
 	if (strcmp(target.path, path) != 0)
-		return "an entry of allow can match nothing: paths are matched in one spelling, letters, digits and -._~ plain, "
+		return "paths are matched in one spelling, letters, digits and -._~ plain, "
 		    "what needs an escape as %XX in upper case";
 	return NULL;
 }
 
-/* The policy reads `allow`; here only its form is checked, so that a slip of
- * the pen is found when the pack is loaded. */
-static int
-allow_check(json_t *allow, bool escaped_slash, const char *where, char *err,
-    size_t err_len)
+/* NULL, or why no request can match the rule "METHOD /path". */
+static const char *
+rule_matches_nothing(const char *rule)
 {
+	if (strncmp(rule, "CONNECT ", 8) == 0)
+		return "CONNECT";
+	if (strncmp(rule, "TRACE ", 6) == 0 || strncmp(rule, "TRACK ", 6) == 0)
+		return "TRACE and TRACK are refused, since they send the credential back";
+	return never_matches(strchr(rule, ' ') + 1);
+}
+
+/* The policy reads `allow` and `ask`; here only their form is checked, so that a
+ * slip of the pen is found when the pack is loaded. */
+static int
+rules_check(json_t *list, const char *name, bool escaped_slash,
+    const char *where, char *err, size_t err_len)
+{
+	char what[256];
 	size_t i;
 	json_t *entry;
 
-	json_array_foreach(allow, i, entry) {
+	json_array_foreach(list, i, entry) {
 		const char *text = json_string_value(entry);
 		const char *space = text ? strchr(text, ' ') : NULL, *why;
 
+		what[0] = '\0';
 		if (space == NULL || space == text || space[1] != '/')
-			return binding_fail(err, err_len, where,
-			    "allow must be entries like \"GET /repos/**\"");
-		if (strncmp(text, "CONNECT ", 8) == 0)
-			return binding_fail(err, err_len, where,
-			    "an entry of allow can match nothing: CONNECT");
-		if (strncmp(text, "TRACE ", 6) == 0 ||
-		    strncmp(text, "TRACK ", 6) == 0)
-			return binding_fail(err, err_len, where,
-			    "an entry of allow can match nothing: TRACE and TRACK are refused, since they send the credential back");
-		if (strstr(space, "%2f") != NULL)
-			return binding_fail(err, err_len, where,
-			    "an escaped slash in allow is written %2F");
-		if ((why = never_matches(space + 1)) != NULL)
-			return binding_fail(err, err_len, where, why);
-		if (strstr(space, "%2F") != NULL && !escaped_slash)
-			return binding_fail(err, err_len, where,
-			    "a path of allow holds %2F: set escaped_slash (bind --escaped-slash)");
+			snprintf(what, sizeof(what),
+			    "%s must be entries like \"GET /repos/**\"", name);
+		else if (strstr(space, "%2f") != NULL)
+			snprintf(what, sizeof(what),
+			    "an escaped slash in %s is written %%2F", name);
+		else if ((why = rule_matches_nothing(text)) != NULL)
+			snprintf(what, sizeof(what),
+			    "an entry of %s can match nothing: %s", name, why);
+		else if (strstr(space, "%2F") != NULL && !escaped_slash)
+			snprintf(what, sizeof(what), "a path of %s holds %%2F: "
+			    "set escaped_slash (bind --escaped-slash)", name);
+		if (what[0] != '\0')
+			return binding_fail(err, err_len, where, what);
 	}
 	return 0;
+}
+
+static int
+binding_rules(struct binding *out, json_t *allow, json_t *ask,
+    const char *where, char *err, size_t err_len)
+{
+	if (rules_check(allow, "allow", out->escaped_slash, where, err,
+	    err_len) == -1 || rules_check(ask, "ask", out->escaped_slash, where,
+	    err, err_len) == -1)
+		return -1;
+	if (json_array_size(ask) == 0)
+		return 0;
+	out->asks = strdup(json_string_value(json_array_get(ask, 0)));
+	return out->asks != NULL ? 0 :
+	    binding_fail(err, err_len, where, "out of memory");
 }
 
 int
@@ -294,8 +318,8 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
     size_t err_len)
 {
 	const char *secret = NULL, *scheme = "https", *note = NULL;
-	json_t *hosts = NULL, *placement = NULL, *allow = NULL, *env = NULL,
-	    *limits = NULL;
+	json_t *hosts = NULL, *placement = NULL, *allow = NULL, *ask = NULL,
+	    *env = NULL, *limits = NULL;
 	int64_t port = -1, cost = 0;	/* the policy reads the cost */
 	const struct json_in_field fields[] = {
 		{ "secret", JSON_IN_STR, true, 1, 64, &secret },
@@ -304,6 +328,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 		{ "port", JSON_IN_INT, false, 1, 65535, &port },
 		{ "placement", JSON_IN_OBJECT, true, 0, 0, &placement },
 		{ "allow", JSON_IN_ARRAY, false, 0, 0, &allow },
+		{ "ask", JSON_IN_ARRAY, false, 0, 0, &ask },
 		{ "env", JSON_IN_ARRAY, false, 0, ENV_MAX, &env },
 		{ "limits", JSON_IN_OBJECT, false, 0, 0, &limits },
 		{ "cost", JSON_IN_INT, false, 0, INT32_MAX, &cost },
@@ -320,7 +345,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 	if (!id_ok(id))
 		return binding_fail(err, err_len, where,
 		    "a binding's id is made of a-z, 0-9, '.', '_' and '-'");
-	if (json_in_read(object, fields, 11, where, err, err_len) == -1)
+	if (json_in_read(object, fields, 12, where, err, err_len) == -1)
 		return -1;
 	out->https = strcmp(scheme, "https") == 0;
 	if (!out->https && strcmp(scheme, "http") != 0)
@@ -333,7 +358,7 @@ binding_read(const char *id, json_t *object, struct binding *out, char *err,
 	if (limits != NULL &&
 	    json_in_read(limits, limit_fields, 1, where, err, err_len) == -1)
 		return -1;
-	if (allow_check(allow, out->escaped_slash, where, err, err_len) == -1 ||
+	if (binding_rules(out, allow, ask, where, err, err_len) == -1 ||
 	    binding_lists(out, hosts, env, where, err, err_len) == -1)
 		return -1;
 	return placement_read(placement, &out->placement, where, err, err_len);
@@ -346,6 +371,7 @@ binding_clear(struct binding *binding)
 	free(binding->secret);
 	free(binding->hosts);
 	free(binding->env);
+	free(binding->asks);
 	free(binding->placement.name);
 	free(binding->placement.before);
 	free(binding->placement.after);

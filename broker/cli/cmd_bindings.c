@@ -62,9 +62,15 @@ cmd_bindings_print(const char *id, const json_t *binding,
 	else
 		printf("?%s={}", cli_clean(client_str(place, "name")));
 	printf("\n  may: ");
+	if (json_array_size(json_object_get(binding, "allow")) == 0)
+		printf("nothing by itself");
 	print_list(json_object_get(binding, "allow"));
 	if (json_is_true(json_object_get(binding, "escaped_slash")))
 		printf("; paths may hold %%2F");
+	if (json_array_size(json_object_get(binding, "ask")) > 0) {
+		printf("\n  only when a person agrees: ");
+		print_list(json_object_get(binding, "ask"));
+	}
 	if (json_array_size(json_object_get(binding, "env")) > 0) {
 		printf("\n  placeholder in: ");
 		print_list(json_object_get(binding, "env"));

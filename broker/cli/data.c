@@ -95,24 +95,40 @@ data_close(struct data *data)
 	free(data);
 }
 
-/* The same parser that the broker uses, so that what is written is read. */
-int
-data_readable(const char *text, size_t len, char *err, size_t err_len)
+/* The same parser that the broker uses, so that what is written is read.  *asks:
+ * must a person agree to something? */
+static int
+readable(const char *text, size_t len, bool *asks, char *err, size_t err_len)
 {
 	struct bindings *bindings = bindings_parse(text, len, err, err_len);
 
 	if (bindings == NULL)
 		return -1;
+	*asks = bindings_asking(bindings) != NULL;
 	bindings_free(bindings);
 	return 0;
+}
+
+int
+data_pack_readable(const struct policy_pack *pack, char *err, size_t err_len)
+{
+	size_t len;
+	const char *text = policy_pack_data(pack, &len);
+	struct bindings *bindings = bindings_parse(text, len, err, err_len);
+	int rc = bindings == NULL ? -1 :
+	    bindings_ask_heeded(bindings, pack, err, err_len);
+
+	bindings_free(bindings);
+	return rc;
 }
 
 int
 data_check(struct data *data, char *err, size_t err_len)
 {
 	char why[CLI_ERR_MAX] = "";
+	bool asks;
 
-	if (data_readable((const char *)data->old, data->old_len, why,
+	if (readable((const char *)data->old, data->old_len, &asks, why,
 	    sizeof(why)) == 0)
 		return 0;
 	snprintf(err, err_len, "%s: %s", data->path, cli_clean(why));
@@ -158,11 +174,11 @@ data_array(json_t *parent, const char *name)
 }
 
 static int
-check(const char *text, size_t len)
+check(const char *text, bool *asks)
 {
 	char err[CLI_ERR_MAX] = "";
 
-	if (data_readable(text, len, err, sizeof(err)) == 0)
+	if (readable(text, strlen(text), asks, err, sizeof(err)) == 0)
 		return 0;
 	cli_err("%s; nothing was changed", cli_clean(err));
 	return -1;
@@ -192,6 +208,25 @@ put_back(void *arg)
 	const struct data *data = arg;
 
 	return private_file_replace(data->path, data->old, data->old_len);
+}
+
+/* The rules beside it may be those of a version that knew no `ask`: without a
+ * daemon nobody else would say so before the next start. */
+static int
+fits_rules(struct data *data)
+{
+	char path[PATH_MAX], err[CLI_ERR_MAX] = "";
+	struct policy_pack *pack;
+	int rc = -1;
+
+	cli_home_path("pack", path, sizeof(path));
+	if ((pack = policy_pack_load(path, err, sizeof(err))) != NULL)
+		rc = data_pack_readable(pack, err, sizeof(err));
+	policy_pack_unref(pack);
+	if (rc != 0)
+		cli_err("%s; %s", cli_clean(err), put_back(data) == 0 ?
+		    "nothing was changed" : "it could not be put back");
+	return rc;
 }
 
 static int
@@ -244,14 +279,17 @@ data_commit(struct data *data, enum data_change change)
 {
 	char *text = json_dumps(data->root, JSON_INDENT(2));
 	int rc = CLI_USAGE;
+	bool asks = false;
 
 	if (text == NULL) {
 		cli_err("out of memory");
-	} else if (check(text, strlen(text)) != 0) {
+	} else if (check(text, &asks) != 0) {
 		rc = CLI_REFUSED;
 	} else if (replace(data, text, change) != 0) {
 		cli_err("%s %s; nothing was changed", data->path,
 		    private_file_why(errno));
+	} else if (asks && fits_rules(data) != 0) {
+		rc = CLI_REFUSED;
 	} else {
 		rc = tell_daemon(data);
 		warn_of_bundle();

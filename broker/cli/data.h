@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct policy_pack;
 struct data;		/* the document and the lock that is held on it */
 
 /* Take the lock and load.  NULL with a message. */
@@ -18,8 +19,9 @@ void data_close(struct data *data);	/* NULL-safe */
 /* What the broker would read: 0, or -1 where a part of it is no good. */
 int data_check(struct data *data, char *err, size_t err_len);
 
-/* A data document as the broker reads it: 0, or -1 and what is wrong. */
-int data_readable(const char *text, size_t len, char *err, size_t err_len);
+/* A pack's data document as the broker reads it: 0, or -1 and what is wrong. */
+int data_pack_readable(const struct policy_pack *pack, char *err,
+    size_t err_len);
 
 json_t *data_root(struct data *data);
 /* The file as it was read; valid while data is. */

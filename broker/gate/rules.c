@@ -46,6 +46,10 @@ rules_of(struct policy_pack *pack, char *err, size_t err_len)
 		rules_unref(rules);
 		return NULL;
 	}
+	if (bindings_ask_heeded(rules->bindings, pack, err, err_len) == -1) {
+		rules_unref(rules);
+		return NULL;
+	}
 	snprintf(rules->digest, sizeof(rules->digest), "%s",
 	    policy_pack_digest(pack));
 	return rules;

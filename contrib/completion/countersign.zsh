@@ -75,6 +75,7 @@ case "$at" in
 		'--basic:HTTP Basic with this user name'
 		'--query:a query parameter'
 		'--allow:what may be done\: GET allows HEAD too, * is any method; in the path * is one segment, ** any number'
+		'--ask:what a person must agree to each time, whether --allow covers it or not'
 		'--name:the binding'\''s name; default\: the secret'\''s'
 		'--port:default\: 443, or 80 with --http'
 		'--http:plain HTTP\: the secret crosses the network unencrypted'
@@ -84,7 +85,7 @@ case "$at" in
 		'--cost:what one request costs, in units of your choice; see `run --budget-cost`'
 		'--escaped-slash:let paths hold %2F, which ends a segment for * (npm'\''s @scope%2Fname, GitLab'\''s group%2Fproject)'
 		'--replace:replace a binding of that name'
-		'--add:add the rules of --allow to the binding of that name, and change nothing else'
+		'--add:add the rules of --allow and --ask to the binding of that name, and change nothing else'
 		'--help:show this and exit'
 		) ;;
 	' unbind') offer=(

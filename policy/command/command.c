@@ -187,7 +187,7 @@ command_data_read(const struct policy_pack *pack)
 	char err[512] = "";
 
 	if (data_reader == NULL || pack->data_text == NULL ||
-	    data_reader(pack->data_text, pack->data_len, err, sizeof(err)) == 0)
+	    data_reader(pack, err, sizeof(err)) == 0)
 		return 0;
 	printf("refused by the broker: %s\n", err);
 	return -1;

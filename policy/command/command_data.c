@@ -115,7 +115,7 @@ static const struct shape scheme = TEXT("\"https\" or \"http\"", is_scheme);
 static const struct shape placed = TEXT("\"header\", \"basic\" or \"query\"", is_placement);
 static const struct shape host = TEXT("a host's exact name in lower case, without port", is_host);
 static const struct shape authority = TEXT("a name or pattern, with a port or without", is_authority);
-static const struct shape rule = TEXT("\"METHOD /path\" (else it allows nothing)", is_rule);
+static const struct shape rule = TEXT("\"METHOD /path\" (else it covers nothing)", is_rule);
 static const struct shape range = TEXT("an address range like \"10.0.0.0/8\"", is_range);
 static const struct shape absolute = TEXT("an absolute path", is_absolute);
 static const struct shape port = INTEGER("a port, 1 to 65535", 1, 65535);
@@ -142,6 +142,7 @@ static const struct member binding_members[] = {
 	{ "secret", true, &text }, { "scheme", false, &scheme },
 	{ "hosts", true, &hosts }, { "port", false, &port },
 	{ "placement", true, &placement }, { "allow", true, &rules },
+	{ "ask", false, &rules },
 	{ "env", false, &texts }, { "escaped_slash", false, &flag },
 	{ "limits", false, &binding_limits }, { "cost", false, &count },
 	{ "note", false, &text }, { NULL, false, NULL }

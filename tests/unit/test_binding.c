@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char why[512];
@@ -252,13 +253,13 @@ spelling_of_rules(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		snprintf(text, sizeof(text), SECRET HOSTS BEARER ",\"allow\":[\"%s\"]", good[i]);
+		snprintf(text, sizeof(text), SECRET HOSTS BEARER ",\"%s\":[\"%s\"]", i % 2 ? "ask" : "allow", good[i]);
 		if ((all = with(text)) == NULL)
 			fail_msg("%s: %s", good[i], why);
 		bindings_free(all);
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		snprintf(text, sizeof(text), SECRET HOSTS BEARER ",\"allow\":[\"%s\"]", bad[i]);
+		snprintf(text, sizeof(text), SECRET HOSTS BEARER ",\"%s\":[\"%s\"]", i % 2 ? "ask" : "allow", bad[i]);
 		if (with(text) != NULL)
 			fail_msg("%s was taken", bad[i]);
 		assert_non_null(strstr(why, "can match nothing"));
@@ -298,6 +299,41 @@ test_private(void **state)
 	bindings_free(all);
 }
 
+/* The default pack asks, for an example of every form of rule. */
+static void
+test_ask(void **state)
+{
+	static const char *const rules[] = { "POST /x", "* /a/**/b*", "HEAD /**", "GET /*/info/refs" };
+	char dir[] = "/tmp/test_binding.XXXXXX", path[64], data[96], text[512], command[96];
+	struct bindings *all = with(SECRET HOSTS BEARER ",\"ask\":[]");
+
+	assert_null(bindings_asking(all));
+	assert_int_equal(bindings_ask_heeded(all, NULL, why, sizeof(why)), 0);
+	bindings_free(all);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/pack", dir);
+	snprintf(data, sizeof(data), "%s/data.json", path);
+	assert_int_equal(policy_default_pack_write(path, why, sizeof(why)), 0);
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		struct policy_pack *pack;
+		FILE *f = fopen(data, "w");
+
+		snprintf(text, sizeof(text), "{\"bindings\":{\"one\":{" SECRET
+		    HOSTS BEARER ",\"ask\":[\"%s\"],\"allow\":[\"* /**\"]}}}", rules[i]);
+		assert_non_null(f);
+		assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
+		assert_non_null(all = parse(text));
+		assert_string_equal(bindings_asking(all)->asks, rules[i]);
+		assert_non_null(pack = policy_pack_load(path, why, sizeof(why)));
+		if (bindings_ask_heeded(all, pack, why, sizeof(why)) != 0)
+			fail_msg("%s: %s", rules[i], why);
+		policy_pack_unref(pack);
+		bindings_free(all);
+	}
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 static void
 test_message_shows_no_value(void **state)
 {
@@ -319,6 +355,7 @@ main(void)
 		cmocka_unit_test(test_escaped_slash),
 		cmocka_unit_test(spelling_of_rules),
 		cmocka_unit_test(test_private),
+		cmocka_unit_test(test_ask),
 		cmocka_unit_test(test_message_shows_no_value),
 	};
 

@@ -26,7 +26,8 @@ struct bind {
 /* One member each, owned; NULL with a message. */
 json_t *bind_hosts(struct bind *bind);
 json_t *bind_placement(struct bind *bind);
-json_t *bind_allow(struct bind *bind);
+/* The rules of --allow or --ask ("allow", "ask"), or the service's; may be empty. */
+json_t *bind_rules(struct bind *bind, const char *option);
 
 /* The variables that hold the placeholder: none that another of bindings has. */
 json_t *bind_env(struct bind *bind, json_t *bindings, const json_t *hosts);

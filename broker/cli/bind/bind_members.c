@@ -203,24 +203,21 @@ rule_text(const char *rule)
 }
 
 json_t *
-bind_allow(struct bind *bind)
+bind_rules(struct bind *bind, const char *option)
 {
+	const bool allow = strcmp(option, "allow") == 0;
 	json_t *list = json_array();
 	const char *rule;
 	size_t cursor = 0;
 
-	while ((rule = next(bind, "allow", bind->service != NULL ?
+	while ((rule = next(bind, option, allow && bind->service != NULL ?
 	    bind->service->allow : NULL, &cursor)) != NULL) {
 		if (!rule_ok(rule)) {
 			json_decref(list);
-			return BIND_BAD(bind, "--allow %s: wanted is 'METHOD /path', "
-			    "such as 'GET /repos/**'", cli_clean(rule));
+			return BIND_BAD(bind, "--%s %s: wanted is 'METHOD /path', "
+			    "such as 'GET /repos/**'", option, cli_clean(rule));
 		}
 		json_array_append_new(list, rule_text(rule));
 	}
-	if (json_array_size(list) > 0)
-		return list;
-	json_decref(list);
-	return BIND_BAD(bind, "--allow is missing: without one nothing is allowed "
-	    "('* /**' allows everything)");
+	return list;
 }

@@ -17,6 +17,7 @@ const struct opt cmd_bind_opts[] = {
 	{ "basic", 0, "'USER:{}'", false, "HTTP Basic with this user name" },
 	{ "query", 0, "'KEY={}'", false, "a query parameter" },
 	{ "allow", 0, "'METHOD PATH'", true, "what may be done: GET allows HEAD too, * is any method; in the path * is one segment, ** any number" },
+	{ "ask", 0, "'METHOD PATH'", true, "what a person must agree to each time, whether --allow covers it or not" },
 	{ "name", 0, "ID", false, "the binding's name; default: the secret's" },
 	{ "port", 0, "N", false, "default: 443, or 80 with --http" },
 	{ "http", 0, NULL, false, "plain HTTP: the secret crosses the network unencrypted" },
@@ -26,7 +27,7 @@ const struct opt cmd_bind_opts[] = {
 	{ "cost", 0, "N", false, "what one request costs, in units of your choice; see `run --budget-cost`" },
 	{ "escaped-slash", 0, NULL, false, "let paths hold %2F, which ends a segment for * (npm's @scope%2Fname, GitLab's group%2Fproject)" },
 	{ "replace", 0, NULL, false, "replace a binding of that name" },
-	{ "add", 0, NULL, false, "add the rules of --allow to the binding of that name, and change nothing else" },
+	{ "add", 0, NULL, false, "add the rules of --allow and --ask to the binding of that name, and change nothing else" },
 	{ NULL, 0, NULL, false, NULL }
 };
 
@@ -35,6 +36,23 @@ static bool
 add(json_t *binding, const char *name, json_t *value)
 {
 	return value != NULL && json_object_set_new(binding, name, value) == 0;
+}
+
+/* The rules of --ask, where there are some, and of --allow; one is wanted. */
+static bool
+add_rules(struct bind *bind, json_t *binding)
+{
+	json_t *allow, *ask;
+
+	if (!add(binding, "allow", allow = bind_rules(bind, "allow")) ||
+	    !add(binding, "ask", ask = bind_rules(bind, "ask")))
+		return false;
+	if (json_array_size(allow) == 0 && json_array_size(ask) == 0)
+		return BIND_BAD(bind, "--allow is missing: without one nothing is "
+		    "allowed ('* /**' allows everything)");
+	if (json_array_size(ask) == 0)
+		(void)json_object_del(binding, "ask");
+	return true;
 }
 
 static json_t *
@@ -47,7 +65,7 @@ make_binding(struct bind *bind, json_t *bindings)
 	    add(binding, "hosts", bind_hosts(bind)) &&
 	    add(binding, "port", json_integer(bind->port)) &&
 	    add(binding, "placement", bind_placement(bind)) &&
-	    add(binding, "allow", bind_allow(bind)) &&
+	    add_rules(bind, binding) &&
 	    add(binding, "env", bind_env(bind, bindings,
 	    json_object_get(binding, "hosts"))) &&
 	    (!(opt_flag(bind->opts, "escaped-slash") ||
@@ -87,8 +105,8 @@ read_add(const struct opts *opts)
 	for (size_t i = 0; opt_flag(opts, "add") && i < opts->n_given; i++) {
 		const char *name = opts->given[i].opt->name;
 		if (strcmp(name, "add") != 0 && strcmp(name, "allow") != 0 &&
-		    strcmp(name, "name") != 0)
-			return cli_usage("--add adds rules of --allow; for --%s "
+		    strcmp(name, "ask") != 0 && strcmp(name, "name") != 0)
+			return cli_usage("--add adds rules of --allow and --ask; for --%s "
 			    "the whole binding is given, with --replace", name);
 	}
 	return 0;
@@ -121,31 +139,46 @@ read_bind(struct bind *bind)
 	return read_service(bind) != 0 || read_add(opts) != 0 ? CLI_USAGE : 0;
 }
 
-/* The binding of that name with more rules; owned, NULL with a message. */
-static json_t *
-with_rules(struct bind *bind, const json_t *bindings)
+/* The rules of more under that name which the binding does not have yet. */
+static bool
+add_new(struct bind *bind, json_t *binding, const json_t *more, const char *name)
 {
-	json_t *binding = json_deep_copy(json_object_get(bindings, bind->id));
-	json_t *list = json_object_get(binding, "allow"), *more, *rule, *one;
+	json_t *fresh = json_object_get(more, name), *list, *rule, *one;
 	size_t i, k;
 
-	if (!json_is_array(list)) {
-		json_decref(binding);
-		return BIND_BAD(bind, "there is no binding %s to add to", bind->id);
-	}
-	if ((more = bind_allow(bind)) == NULL) {
-		json_decref(binding);
-		return NULL;
-	}
-	json_array_foreach(more, i, rule) {
+	if (fresh == NULL)
+		return true;
+	if ((list = data_array(binding, name)) == NULL)
+		return BIND_BAD(bind, "bindings.%s.%s is no list", bind->id, name);
+	json_array_foreach(fresh, i, rule) {
 		json_array_foreach(list, k, one)
 			if (json_equal(one, rule))
 				break;
 		if (k == json_array_size(list))
 			json_array_append(list, rule);
 	}
+	return true;
+}
+
+/* The binding of that name with more rules; owned, NULL with a message. */
+static json_t *
+with_rules(struct bind *bind, const json_t *bindings)
+{
+	json_t *binding = json_deep_copy(json_object_get(bindings, bind->id));
+	json_t *more = json_object();
+	bool done;
+
+	if (!json_is_object(binding))
+		done = BIND_BAD(bind, "there is no binding %s to add to", bind->id);
+	else
+		done = add_rules(bind, more) &&
+		    add_new(bind, binding, more, "allow") &&
+		    add_new(bind, binding, more, "ask");
 	json_decref(more);
-	return binding;
+	if (done)
+		return binding;
+	json_decref(binding);
+	return NULL;
 }
 
 /* A binding to a secret that is not there yet is fine, but worth a word. */

@@ -39,7 +39,7 @@ kind := input.action.kind
 # --- requests -----------------------------------------------------------
 
 # With a credential the binding must cover everything about the request.
-http_answer := binding_refusal(input.secret.binding) if {
+http_answer := request_objection(binding_objection(input.secret.binding)) if {
 	input.secret.binding
 } else := {
 	"decision": "allow",
@@ -48,13 +48,19 @@ http_answer := binding_refusal(input.secret.binding) if {
 	"obligations": array.concat(bytes_left, cost_of(input.secret.binding)),
 } if {
 	input.secret.binding
+} else := object.union(
+	ask("bound-host/ask", sprintf("a binding of %s", [host])),
+	{"obligations": bytes_left},
+) if {
+	# Without one, a host that somebody bound is still judged by its bindings.
+	covered_here
+	some id in bound_here
+	asked(id)
 } else := allow_request(
 	"bound-host/allow",
 	sprintf("a binding of %s allows %s %s", [host, method, path]),
 ) if {
-	# Without one, a host that somebody bound is still judged by its bindings.
-	some id in bound_here
-	rule_covers(id)
+	covered_here
 } else := deny(
 	"bound-host/path",
 	sprintf("no binding of %s allows %s %s", [host, method, path]),
@@ -80,19 +86,18 @@ tunnel_answer := deny(
 )
 
 # Leave to use a secret later: the same rules, now.
-grant_answer := binding_refusal(input.secret.binding) if {
+grant_answer := grant_objection(binding_objection(input.secret.binding)) if {
 	input.secret.binding
 } else := {
 	"decision": "allow",
 	"rule": "grant/allow",
 	"reason": sprintf("binding %s allows %s %s", [input.secret.binding, method, path]),
-	"obligations": [
-		{"ttl_s": grant_ttl_s},
-		{"uses": grant_uses},
-	],
+	"obligations": grant_terms,
 } if {
 	input.secret.binding
 } else := deny("grant/binding", "a grant needs a binding, and none was named")
+
+grant_terms := [{"ttl_s": grant_ttl_s}, {"uses": grant_uses}]
 
 default grant_ttl_s := 300
 
@@ -102,7 +107,8 @@ default grant_uses := 1
 
 grant_uses := data.grant.uses
 
-binding_refusal(id) := deny("binding/unknown", sprintf("there is no binding %s", [id])) if {
+# Why a request is not simply allowed: a refusal, or a person must agree.
+binding_objection(id) := deny("binding/unknown", sprintf("there is no binding %s", [id])) if {
 	not data.bindings[id]
 } else := deny(
 	"binding/host",
@@ -111,14 +117,14 @@ binding_refusal(id) := deny("binding/unknown", sprintf("there is no binding %s",
 	not host in data.bindings[id].hosts
 } else := deny(
 	"binding/scheme",
-	sprintf("binding %s is for %s, not %s", [id, scheme_of(id), scheme]),
+	sprintf("binding %s is for %s, not %s", [id, scheme_of[id], scheme]),
 ) if {
-	scheme_of(id) != scheme
+	scheme_of[id] != scheme
 } else := deny(
 	"binding/port",
-	sprintf("binding %s is for port %d, not %d", [id, port_of(id), port]),
+	sprintf("binding %s is for port %d, not %d", [id, port_of[id], port]),
 ) if {
-	port_of(id) != port
+	port_of[id] != port
 } else := deny(
 	"binding/secret",
 	sprintf("binding %s is for the secret %s, not %s", [id, data.bindings[id].secret, input.secret.name]),
@@ -134,23 +140,34 @@ binding_refusal(id) := deny("binding/unknown", sprintf("there is no binding %s",
 	sprintf("binding %s does not allow %s %s", [id, method, path]),
 ) if {
 	not rule_covers(id)
+} else := ask("binding/ask", sprintf("binding %s", [id])) if {
+	ask_rules[id]
+	asked(id)
 }
 
-scheme_of(id) := object.get(data.bindings[id], "scheme", "https")
+# A question has the terms that the answer "yes" would have.
+request_objection(objection) := objection if {
+	objection.decision == "deny"
+} else := object.union(
+	objection,
+	{"obligations": array.concat(bytes_left, cost_of(input.secret.binding))},
+)
 
-port_of(id) := object.get(data.bindings[id], "port", default_port[scheme_of(id)])
+grant_objection(objection) := objection if {
+	objection.decision == "deny"
+} else := object.union(objection, {"rule": "grant/ask", "obligations": grant_terms})
 
 default_port := {"https": 443, "http": 80}
 
 method_covered(id) if {
-	some rule in allow_rules[id]
+	some rule in rules[id]
 	rule.method in methods
 }
 
 method_covered(id) if discovery_covered(id)
 
 rule_covers(id) if {
-	some rule in allow_rules[id]
+	some rule in rules[id]
 	rule.method in methods
 	glob.match(rule.path, ["/", "#"], slashed(path))
 }
@@ -164,14 +181,32 @@ rule_covers(id) if {
 	method_covered(id)
 }
 
+# What a person must agree to, whether `allow` covers it too or not; in either
+# way to read an escaped slash, since one of them may be the server's.
+asked(id) if {
+	some rule in ask_rules[id]
+	rule.method in methods
+	some reading in {path, replace(path, "%2F", "/")}
+	glob.match(rule.path, ["/"], reading)
+}
+
+# A grant for a method on the whole binding is for what is asked, too.
+asked(id) if {
+	input.action.kind == "credential"
+	not input.target.path
+	some rule in ask_rules[id]
+	rule.method in methods
+}
+
 # git asks for GET .../info/refs?service=X before POST .../X: who may do the
-# one may do the other.
+# one may do the other.  It changes nothing, so nobody is asked about it where a
+# person must agree to the POST.
 discovery_covered(id) if {
 	method == "GET"
 	endswith(path, "/info/refs")
 	some service in {"git-receive-pack", "git-upload-pack"}
 	input.target.query == concat("", ["service=", service])
-	some rule in allow_rules[id]
+	some rule in rules[id]
 	rule.method in {"POST", "*"}
 	glob.match(rule.path, ["/", "#"], slashed(concat("", [trim_suffix(path, "info/refs"), service])))
 }
@@ -220,8 +255,13 @@ authority := sprintf("[%s]:%d", [host, port]) if {
 # The bindings that cover scheme, host and port.
 bound_here contains id if {
 	some id in bindings_by_host[host]
-	scheme_of(id) == scheme
-	port_of(id) == port
+	scheme_of[id] == scheme
+	port_of[id] == port
+}
+
+covered_here if {
+	some id in bound_here
+	rule_covers(id)
 }
 
 egress_allowed if authority in egress_exact
@@ -405,21 +445,44 @@ allow(rule, reason) := {"decision": "allow", "rule": rule, "reason": reason, "ob
 
 allow_request(rule, reason) := {"decision": "allow", "rule": rule, "reason": reason, "obligations": bytes_left}
 
+ask(rule, who) := {
+	"decision": "ask",
+	"rule": rule,
+	"reason": sprintf("%s wants a person's consent to %s %s", [who, method, path]),
+	"obligations": [],
+}
+
 deny(rule, reason) := {"decision": "deny", "rule": rule, "reason": reason, "obligations": []}
 
 # --- indexes of the data ------------------------------------------------
+
+scheme_of[id] := object.get(binding, "scheme", "https") if some id, binding in data.bindings
+
+port_of[id] := object.get(binding, "port", default_port[scheme_of[id]]) if some id, binding in data.bindings
 
 bindings_by_host[name] contains id if {
 	some id, binding in data.bindings
 	some name in binding.hosts
 }
 
-allow_rules[id] := [{"method": verb, "path": slashed(pattern)} |
-	some line in binding.allow
-	[verb, pattern] := split(line, " ")
-] if {
+# What a binding speaks of, and what of it a person must agree to.
+rules[id] := array.concat(rules_in(binding, "allow"), rules_in(binding, "ask")) if {
 	some id, binding in data.bindings
 }
+
+ask_rules[id] := [{"method": verb, "path": reading} |
+	some line in binding.ask
+	[verb, pattern] := split(line, " ")
+	some reading in {pattern, replace(pattern, "%2F", "/")}
+] if {
+	some id, binding in data.bindings
+	binding.ask
+}
+
+rules_in(binding, list) := [{"method": verb, "path": slashed(pattern)} |
+	some line in binding[list]
+	[verb, pattern] := split(line, " ")
+]
 
 egress_entries contains with_port(lower(line)) if some line in data.egress.allow
 

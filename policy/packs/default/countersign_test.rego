@@ -200,6 +200,124 @@ test_grant_for_any_path if {
 	rule_of(patched(grant("GET"), [{"op": "remove", "path": "/target/path"}])) == "grant/allow"
 }
 
+# The binding again, and what of it a person must agree to.
+asking := object.union(bindings.github, {"ask": [
+	"POST /repos/o/r/issues",
+	"DELETE /repos/*/*",
+	"GET /repos/o/secret",
+	"POST /o/asked.git/git-receive-pack",
+]})
+
+judged_asking(document) := d if {
+	d := countersign.decision with input as document
+		with data.bindings as {"github": asking}
+		with data.limits as {"bytes_out": 1000, "cost": 100}
+		with data.grant as {"ttl_s": 60, "uses": 2}
+}
+
+ask_rule_of(document) := d.rule if d := judged_asking(document)
+
+test_ask_before_allow if {
+	d := judged_asking(request("POST", "/repos/o/r/issues"))
+	d == {
+		"decision": "ask",
+		"rule": "binding/ask",
+		"reason": "binding github wants a person's consent to POST /repos/o/r/issues",
+		"obligations": [{"max_bytes": 1000}],
+	}
+}
+
+test_ask_without_allow if ask_rule_of(request("DELETE", "/repos/o/r")) == "binding/ask"
+
+# One way to read an escaped slash is the server's: who must ask cannot spell it away.
+test_ask_reads_an_escaped_slash_both_ways if {
+	wide := object.union(asking, {
+		"allow": ["* /**"],
+		"ask": ["DELETE /repos/*/*", "PUT /projects/*", "POST /groups/a%2Fb"],
+	})
+	every case in [["DELETE", "/repos/o%2Fr"], ["PUT", "/projects/a%2Fb"], ["POST", "/groups/a%2Fb"], ["POST", "/groups/a/b"]] {
+		d := countersign.decision with input as request(case[0], case[1]) with data.bindings as {"github": wide}
+		d.rule == "binding/ask"
+		b := countersign.decision with input as bare(case[0], case[1]) with data.bindings as {"github": wide}
+		b.rule == "bound-host/ask"
+	}
+	ask_rule_of(request("DELETE", "/repos/o%2Fr")) == "binding/path"
+	ask_rule_of(bare("DELETE", "/repos/o%2Fr")) == "bound-host/path"
+}
+
+test_ask_covers_no_more_than_it_says if {
+	ask_rule_of(request("DELETE", "/repos/o/r/x")) == "binding/path"
+	ask_rule_of(request("PUT", "/repos/o/r")) == "binding/method"
+	ask_rule_of(request("GET", "/repos/o/r")) == "binding/allow"
+}
+
+test_ask_for_get_covers_head if {
+	ask_rule_of(request("HEAD", "/repos/o/secret")) == "binding/ask"
+	ask_rule_of(request("HEAD", "/repos/o/r")) == "binding/allow"
+}
+
+test_ask_costs_what_it_costs if {
+	d := countersign.decision with input as request("DELETE", "/repos/o/r")
+		with data.bindings as {"github": object.union(asking, {"cost": 7})}
+		with data.limits as {"cost": 100}
+	d.decision == "ask"
+	d.obligations == [{"cost": 7}]
+}
+
+test_ask_alone if {
+	only := object.remove(asking, ["allow"])
+	d := countersign.decision with input as request("DELETE", "/repos/o/r") with data.bindings as {"github": only}
+	d.rule == "binding/ask"
+	other := countersign.decision with input as request("GET", "/repos/o/r") with data.bindings as {"github": only}
+	other.rule == "binding/path"
+}
+
+test_other_refusals_stand_before_ask if {
+	ask_rule_of(patched(request("DELETE", "/repos/o/r"), [{"op": "replace", "path": "/target/host", "value": "evil.example"}])) == "binding/host"
+	ask_rule_of(patched(request("DELETE", "/repos/o/r"), [{"op": "replace", "path": "/budget/cost", "value": 101}])) == "budget/cost"
+}
+
+# The push is asked about; what git looks up before it changes nothing.
+test_nobody_is_asked_about_discovery if {
+	ask_rule_of(request("POST", "/o/asked.git/git-receive-pack")) == "binding/ask"
+	ask_rule_of(patched(request("GET", "/o/asked.git/info/refs"), [{"op": "add", "path": "/target/query", "value": "service=git-receive-pack"}])) == "binding/allow"
+	ask_rule_of(patched(request("GET", "/o/asked.git/info/refs"), [{"op": "add", "path": "/target/query", "value": "service=git-upload-pack"}])) == "binding/path"
+}
+
+test_ask_without_credential if {
+	d := judged_asking(bare("DELETE", "/repos/o/r"))
+	d == {
+		"decision": "ask",
+		"rule": "bound-host/ask",
+		"reason": "a binding of api.github.example wants a person's consent to DELETE /repos/o/r",
+		"obligations": [{"max_bytes": 1000}],
+	}
+	ask_rule_of(bare("GET", "/repos/o/r")) == "bound-host/allow"
+	ask_rule_of(bare("GET", "/user")) == "bound-host/path"
+}
+
+test_ask_of_one_binding_of_a_host_stands_before_allow_of_another if {
+	d := countersign.decision with input as bare("POST", "/repos/o/r/issues")
+		with data.bindings as {"github": asking, "other": bindings.github}
+	d.rule == "bound-host/ask"
+}
+
+test_ask_for_a_grant if {
+	d := judged_asking(patched(grant("http:POST"), [{"op": "replace", "path": "/target/path", "value": "/repos/o/r/issues"}]))
+	d == {
+		"decision": "ask",
+		"rule": "grant/ask",
+		"reason": "binding github wants a person's consent to POST /repos/o/r/issues",
+		"obligations": [{"ttl_s": 60}, {"uses": 2}],
+	}
+	ask_rule_of(grant("http:GET")) == "grant/allow"
+}
+
+test_ask_for_a_grant_for_any_path if {
+	ask_rule_of(patched(grant("DELETE"), [{"op": "remove", "path": "/target/path"}])) == "grant/ask"
+	ask_rule_of(patched(grant("PUT"), [{"op": "remove", "path": "/target/path"}])) == "binding/method"
+}
+
 spent(name, amount) := patched(request("GET", "/repos/o/r"), [{"op": "replace", "path": sprintf("/budget/%s", [name]), "value": amount}])
 
 test_budget_at_limit if rule_of(spent("requests", 10)) == "binding/allow"
