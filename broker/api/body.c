@@ -2,6 +2,7 @@
 #include "api/impl.h"
 
 #include "json_in.h"
+#include "secret.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ api_body_begin(struct api_call *call)
 	if (call->route->body != BODY_SECRET)
 		return true;
 	call->body_cap = API_SECRET_MAX;
-	call->body = sodium_malloc(call->body_cap);
+	call->body = secret_memory_new(call->body_cap);
 	if (call->body != NULL)
 		return true;
 	api_refuse(call, 503, "api/memory", "out of locked memory",
@@ -159,7 +160,7 @@ void
 api_body_free(struct api_call *call)
 {
 	if (call->route != NULL && call->route->body == BODY_SECRET) {
-		sodium_free(call->body);	/* wipes */
+		secret_memory_free(call->body);	/* wipes */
 	} else if (call->body != NULL) {
 		sodium_memzero(call->body, call->body_cap);
 		free(call->body);
