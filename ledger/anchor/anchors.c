@@ -168,6 +168,15 @@ anchors_stamped(int dirfd, const char *who)
 }
 
 int
+anchors_put_recent(int dirfd, const char *text, size_t len,
+    struct problem *problem)
+{
+	if (put(dirfd, ANCHORS_RECENT, 0600, text, len) != 0)
+		return problem_errno(problem, "cannot keep what was said last");
+	return 0;
+}
+
+int
 anchors_add_alarm(int dirfd, const char *who, const char *text, size_t len,
     struct problem *problem)
 {

@@ -7,6 +7,7 @@
  *   <size>.note     a checkpoint exactly as it was stamped: the log's signature
  *                   and no other.  size in 20 decimal digits
  *   <size>.<authority>.tsr   the authority's response (RFC 3161)
+ *   recent          what each of them said last, as the daemon records it (after.h)
  *   alarm.<who>     a witness's contradiction: what was submitted, and what it
  *                   answered.  It is not asked again while that lies there
  *
@@ -24,6 +25,7 @@
 #include "ledger/tree/note.h"
 
 #define ANCHORS_DIR "anchors"
+#define ANCHORS_RECENT "recent"
 #define ANCHORS_WHO_MAX 64	/* bytes of an authority's name in a file's name */
 
 /* Letters, digits, '-' and '_', at most ANCHORS_WHO_MAX - 1: fit for a name. */
@@ -44,6 +46,10 @@ int anchors_add_stamp(int dirfd, uint64_t size, const char *who,
 
 /* The size of the latest one that this authority stamped, 0: none. */
 uint64_t anchors_stamped(int dirfd, const char *who);
+
+/* In place of the one before. */
+int anchors_put_recent(int dirfd, const char *text, size_t len,
+    struct problem *problem);
 
 int anchors_add_alarm(int dirfd, const char *who, const char *text,
     size_t len, struct problem *problem);

@@ -323,6 +323,9 @@ read_member(struct reader *reader, const char *name, json_t *value,
 	if (strcmp(name, "max_age_s") == 0)
 		return read_number(reader, name, value, 1, AGE_MAX_S,
 		    &trust->max_age_s);
+	if (strcmp(name, "max_width_s") == 0)
+		return read_number(reader, name, value, 1, AGE_MAX_S,
+		    &trust->max_width_s);
 	return unknown(reader, "", name);
 }
 
@@ -405,6 +408,9 @@ read_policy(struct reader *reader, json_t *root)
 	if (trust->max_age_s > 0 && wanted.quorum + wanted.stamps == 0)
 		return refuse(reader, "max_age_s", "joined by a quorum or "
 		    "stamps, which have an age");
+	if (trust->max_width_s > 0 && wanted.quorum + wanted.stamps == 0)
+		return refuse(reader, "max_width_s", "joined by a quorum or "
+		    "stamps, whose times it is between");
 	if (wanted.observed > trust->observers)
 		return refuse(reader, "observed", "no more than there are "
 		    "observers");

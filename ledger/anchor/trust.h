@@ -11,6 +11,8 @@
  *     "authorities": [{"name": "example", "ca_file": "tsa.pem"}],
  *     "stamps": 1,                             so many of them (RFC 3161)
  *     "max_age_s": 86400,                      and not longer ago
+ *     "max_width_s": 7200,                     a run's records made within so long,
+ *                                              by anchors before and behind it
  *     "observers": ["VKEY", ...],              who may sign ground truth
  *     "observed": 1                            so many of them must establish coverage
  *   }
@@ -63,6 +65,7 @@ struct trust {
 	struct trust_authority authority[TRUST_AUTHORITIES_MAX];
 	unsigned authorities, stamps;
 	uint64_t max_age_s;	/* 0: whatever age */
+	uint64_t max_width_s;	/* 0: whenever they were made */
 	struct note_key observer[TRUST_OBSERVERS_MAX];
 	unsigned observers, observed;
 };

@@ -286,7 +286,7 @@ static int
 write_all(struct bundle *b)
 {
 	if (load_ledger_of(b) != 0 || make_temp(b) != 0 || bundle_take(b) != 0 ||
-	    put_checkpoint(b) != 0 || put_anchors(b) != 0 ||
+	    put_checkpoint(b) != 0 || bundle_put_before(b) != 0 || put_anchors(b) != 0 ||
 	    copy_epochs(b) != 0 ||
 	    bundle_copy(b, b->load.dirfd, "log.vkey", "keys/log.vkey") != 0 ||
 	    copy_packs(b) != 0 || copy_given(b) != 0 || put_manifest(b) != 0)

@@ -7,6 +7,7 @@
  *   ledger/leaves            their leaf hashes, 32 bytes each: with them a
  *                            changed record is named exactly
  *   ledger/checkpoint        the first signed one behind the run's end
+ *   ledger/after             the anchor's record that the run's opening names
  *   ledger/anchors/          what witnesses and time stamp authorities said of
  *                            the nearest tree that holds this one, with a proof
  *   keys/log.vkey            for convenience: a verifier pins its own copy

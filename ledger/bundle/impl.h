@@ -22,6 +22,9 @@ struct bundle {
 	FILE *records, *leaves;
 	struct tree_frontier before, tree;
 	char stream[RECORD_NAME_MAX + 1];	/* that the run was opened in */
+	bool has_after;		/* its opening names an anchor before it, */
+	uint64_t after_index;	/* at that index */
+	uint8_t after_leaf[TREE_HASH_LEN];
 	uint64_t end;		/* index of its last record, UINT64_MAX: not met yet */
 	uint64_t until;		/* size to stop at, once that is known */
 	struct seal seal;	/* the checkpoint taken */
@@ -43,6 +46,13 @@ int bundle_put(struct bundle *b, const char *path, const char *text, size_t len)
 int bundle_copy(struct bundle *b, int from_dir, const char *from, const char *to);
 /* Every file below the directory from, to the same path below under. */
 int bundle_copy_tree(struct bundle *b, const char *from, const char *under);
+
+/* ---- before.c ---- */
+
+/* What the opening names as the anchor before it. */
+void bundle_note_opening(struct bundle *b, const struct walk_line *opening);
+/* That record's line, where it is what is named. */
+int bundle_put_before(struct bundle *b);
 
 /* ---- take.c ---- */
 

@@ -137,6 +137,7 @@ begin(struct bundle *b, const struct walk_line *line, uint64_t index)
 		return bundle_fail(b, "run %s: its first record, at index %" PRIu64
 		    ", is no opening", b->options->run, index);
 	b->before = b->tree;
+	bundle_note_opening(b, line);
 	snprintf(b->stream, sizeof(b->stream), "%.*s", (int)line->record.stream.len,
 	    line->record.stream.ptr);
 	b->records = bundle_create(b, "ledger/records.jsonl");

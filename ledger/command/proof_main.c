@@ -31,7 +31,8 @@ static const char help[] =
 "  -k, --key=KEY     the log's public key: a vkey, or a file that holds it\n"
 "      --trust=FILE  a trust policy instead: the log's keys, and witnesses of whom a\n"
 "                    quorum must have cosigned the proof's checkpoint, not longer ago\n"
-"                    than it says; where it wants time stamps, no proof is enough\n"
+"                    than it says; where it wants time stamps, or records within a\n"
+"                    time (max_width_s), no proof is enough\n"
 "      --epochs=FILE what GET /v1/ledger/epochs gave: how later keys follow from KEY\n"
 "      --leaf=HEX    the record's leaf hash, from a receipt, instead of RECORD\n"
 "  -h, --help\n"
@@ -252,6 +253,12 @@ conclude(const struct trust *trust, const char *text, size_t len,
 		printf("not_established: the record is number %" PRIu64 " of %s, but "
 		    "the policy wants %u time stamps, which no proof holds\n", index,
 		    at->origin, trust->stamps);
+		return NOT_ESTABLISHED;
+	}
+	if (trust != NULL && trust->max_width_s > 0) {
+		printf("not_established: the record is number %" PRIu64 " of %s, but "
+		    "the policy wants it made within %" PRIu64 " s, of which no proof "
+		    "tells\n", index, at->origin, trust->max_width_s);
 		return NOT_ESTABLISHED;
 	}
 	printf("shown: the record is number %" PRIu64 " of %s, in the %" PRIu64

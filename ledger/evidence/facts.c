@@ -244,6 +244,8 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 		about_scan(f, buf, cap);
 	else if (strcmp(f->type, "policy") == 0)
 		about_policy(f, buf, cap);
+	else if (strcmp(f->type, "anchor") == 0)
+		snprintf(buf, cap, "what witnesses and authorities said last");
 	else if (f->state[0] != '\0')
 		snprintf(buf, cap, "%s%s%s", f->state, f->agent[0] != '\0' ? " for " : "",
 		    f->agent);

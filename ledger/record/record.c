@@ -35,7 +35,7 @@ static const struct record_slice types[] = { NAME("use"), NAME("outcome"),
     NAME("decision"), NAME("grant"), NAME("refusal"), NAME("run"),
     NAME("open"), NAME("close"), NAME("drop"), NAME("heads"), NAME("policy"),
     NAME("coverage"), NAME("key"), NAME("recover"), NAME("clock"),
-    NAME("secret"), NAME("teardown"), NAME("scan") };
+    NAME("secret"), NAME("teardown"), NAME("scan"), NAME("anchor") };
 
 const char *
 record_type_at(size_t i)

@@ -306,7 +306,13 @@ put_anchors(const struct html_data *d, FILE *out)
 		fprintf(out, "%" PRIu64 "<td class=\"num\">%.10s %.8s", r->anchor[i].size, time,
 		    time + 11);
 	}
-	fputs("</table></div>\n", out);
+	fputs("</table>", out);
+	if (r->interval.text[0] != '\0') {
+		fputs("<p>When recorded: ", out);
+		html_str(out, r->interval.text, VERIFY_INTERVAL_MAX);
+		fputs("</p>", out);
+	}
+	fputs("</div>\n", out);
 }
 
 static void
@@ -362,6 +368,8 @@ put_identity(const struct html_data *d, FILE *out)
 	    "independent observer (coverage) can tell.</li>"
 	    "<li>Without an anchor (a witness, a time stamp, a head that you saved), whoever holds "
 	    "the log&rsquo;s key could have signed another history.</li>"
+	    "<li>Without an anchor that its opening names, a run can have been made up later, with "
+	    "times of before.</li>"
 	    "<li>Characters that are invisible or turn text around are shown by number, "
 	    "<i>U+202E</i>.</li></ul></div>\n", out);
 }

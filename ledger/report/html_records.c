@@ -158,7 +158,8 @@ static bool
 is_lifecycle(const struct facts *f)
 {
 	static const char *const types[] = { "run", "teardown", "grant", "open", "close",
-	    "secret", "policy", "coverage", "key", "drop", "recover", "clock", "heads", "scan" };
+	    "secret", "policy", "coverage", "key", "drop", "recover", "clock", "heads", "scan",
+	    "anchor" };
 	size_t i;
 
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)

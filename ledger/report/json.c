@@ -121,6 +121,27 @@ json_anchors(struct json_out *o, const struct verify_result *r)
 	json_out_array_end(o);
 }
 
+/* Between which times the records were made, by the same. */
+static void
+json_interval(struct json_out *o, const struct verify_result *r)
+{
+	const struct verify_interval *in = &r->interval;
+
+	if (in->text[0] == '\0')
+		return;
+	json_out_object(o, "interval");
+	if (in->not_before_s > 0)
+		json_out_int(o, "not_before_unix", in->not_before_s);
+	if (in->not_after_s > 0)
+		json_out_int(o, "not_after_unix", in->not_after_s);
+	if (r->kind == VERIFY_LEDGER) {
+		json_out_uint(o, "runs", in->openings);
+		json_out_uint(o, "runs_behind_an_anchor", in->bound);
+	}
+	json_out_str(o, "text", in->text);
+	json_out_object_end(o);
+}
+
 /* Files of a bundle for which its manifest alone speaks. */
 static void
 json_unvouched(struct json_out *o, const struct verify_result *r)
@@ -202,6 +223,7 @@ json_all(struct json_out *o, const struct report *report)
 	report_json_findings(r, o);
 	json_streams(o, report);
 	json_anchors(o, r);
+	json_interval(o, r);
 	json_unvouched(o, r);
 	covered_json(report->coverage, o);
 	presealed_json(report, o);

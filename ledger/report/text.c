@@ -168,6 +168,17 @@ text_counted(const struct verify_result *r, FILE *out)
 		    r->unclosed == 1 ? "" : "s", r->unclosed == 1 ? "its own" : "theirs");
 }
 
+/* By the anchors before and behind them. */
+static void
+text_interval(const struct verify_result *r, FILE *out)
+{
+	if (r->interval.text[0] == '\0')
+		return;
+	fputs("  when recorded ", out);
+	put_safe(r->interval.text, out);
+	putc('\n', out);
+}
+
 int
 report_text(const struct report *report, bool colour, FILE *out)
 {
@@ -181,6 +192,7 @@ report_text(const struct report *report, bool colour, FILE *out)
 	report_whole(report, whole);
 	for (i = 0; i < REPORT_STATEMENTS; i++)
 		text_statement(report_statement_name(i), &whole[i], colour, out);
+	text_interval(r, out);
 	covered_text(report->coverage, out);
 	presealed_text(report, out);
 	text_unvouched(r, out);

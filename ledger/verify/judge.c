@@ -352,6 +352,7 @@ judge(struct pass *pass, char *err, size_t err_len)
 		locate_flaws(&pass->chain, pass->load, r);
 		links_judge(pass->links, r, pass_again);
 		runs_judge(pass->runs, has_drops(pass), r);
+		bound_judge(pass->bound, r);
 		keys_judge(pass);
 	}
 	check_length(pass);
@@ -372,6 +373,7 @@ judge(struct pass *pass, char *err, size_t err_len)
 	judge_rest(pass);
 	if (keys_anchoring(pass) != 0)
 		goto memory;
+	bound_state(pass->bound, r);
 	if (pass->load->kind == VERIFY_BUNDLE)
 		vouch_files(pass);
 	return 0;

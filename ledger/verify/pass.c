@@ -146,6 +146,7 @@ tell_progress(struct pass *pass, const struct walk_batch *batch)
 struct part {
 	struct chain_part chain;
 	struct links_part links;
+	struct bound_part bound;
 	uint64_t told, told_records;
 };
 
@@ -167,6 +168,7 @@ look(void *context, const struct walk_batch *batch, void *facts)
 
 	chain_look(batch, &part->chain);
 	links_look(pass->links, batch, &part->links);
+	bound_look(pass->bound, batch, &part->bound);
 	part->told = part->told_records = 0;
 	for (i = 0; i < batch->count; i++)
 		if (batch->lines[i].rule == NULL)
@@ -188,6 +190,7 @@ on_batch(void *context, const struct walk_batch *batch)
 		follow_run(pass, batch);
 	links_batch(pass->links, batch, &part->links, load_sealed(pass->load));
 	runs_batch(pass->runs, batch, &part->links.runs, load_sealed(pass->load));
+	bound_batch(pass->bound, batch, &part->bound, load_sealed(pass->load));
 	return chain_batch(&pass->chain, batch, &part->chain) != 0 || grow(pass, batch) != 0 ? -2 : 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef LEDGER_VERIFY_PASS_H
 #define LEDGER_VERIFY_PASS_H
 
+#include "ledger/verify/bound.h"
 #include "ledger/verify/packs.h"
 #include "ledger/verify/chain.h"
 #include "ledger/verify/links.h"
@@ -14,6 +15,7 @@ struct pass {
 	struct chain chain;
 	struct links *links;
 	struct runs *runs;
+	struct bound *bound;
 	struct tree_frontier tree;
 	unsigned next_seal;
 	uint64_t torn;			/* bytes of an unterminated end */

@@ -35,8 +35,9 @@ run(struct pass *pass, char *err, size_t err_len)
 		return -1;
 	pass->links = links_new(load, load->kind == VERIFY_BUNDLE ? pass->result->run : NULL);
 	pass->runs = runs_new(load);
+	pass->bound = bound_new(load, pass->options);
 	if (chain_init(&pass->chain, load->kind == VERIFY_BUNDLE) != 0 ||
-	    pass->links == NULL || pass->runs == NULL) {
+	    pass->links == NULL || pass->runs == NULL || pass->bound == NULL) {
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}
@@ -85,6 +86,7 @@ out:
 		chain_free(&pass->chain);
 		links_free(pass->links);
 		runs_free(pass->runs);
+		bound_free(pass->bound);
 	}
 	free(pass);
 	load_close(&load);

@@ -89,6 +89,16 @@ struct verify_anchor {
 	int64_t time_s;			/* since 1970, by its own clock */
 };
 
+/* Between which times a bundle's run was recorded, by those whom the policy names;
+ * of a ledger, how many of its runs have a bound from below. */
+#define VERIFY_INTERVAL_MAX 400
+struct verify_interval {
+	int64_t not_before_s, not_after_s;	/* since 1970; 0: not established.  Of a
+				 * ledger the first is of the latest run that has one */
+	uint64_t openings, bound;	/* a ledger's: runs, and those that have one */
+	char text[VERIFY_INTERVAL_MAX];	/* "": nothing is said, without a policy */
+};
+
 struct verify_result {
 	enum verify_kind kind;
 	enum verify_verdict verdict;	/* of the whole, without secrets */
@@ -122,6 +132,9 @@ struct verify_result {
 	uint64_t unvouched_count;
 	uint64_t anchored;		/* size that the policy's demands are met for; 0: none */
 	int64_t anchored_s;		/* since then at the latest */
+	struct verify_interval interval;
+	bool after_vouched;		/* a bundle's: its file of the anchor before the run
+				 * is what the run's opening names */
 };
 
 /*

@@ -16,7 +16,7 @@ vouch_shown(const struct verify_options *options, const char *path)
 
 /* Held against the signed root, the pinned key, or refused. */
 static bool
-is_ledgers(const struct load *load, const char *path)
+is_ledgers(const struct load *load, bool after_vouched, const char *path)
 {
 	static const char *const files[] = { "manifest.json", "ledger/frontier",
 	    "ledger/records.jsonl", "ledger/leaves", "ledger/checkpoint", "keys/log.vkey" };
@@ -24,6 +24,8 @@ is_ledgers(const struct load *load, const char *path)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (strcmp(path, files[i]) == 0)
 			return true;
+	if (strcmp(path, BOUND_FILE) == 0)
+		return after_vouched;
 	return load->epochs.count > 1 && strcmp(path, "keys/" EPOCHS_FILE) == 0;
 }
 
@@ -56,7 +58,7 @@ on_file(void *context, const char *path, uint64_t size, int regular)
 	(void)size;
 	/* packs_check has a finding for each file there that no record vouches for */
 	if (!regular || strncmp(path, "packs/", 6) == 0 ||
-	    is_ledgers(pass->load, path) || is_anchor(r, path))
+	    is_ledgers(pass->load, r->after_vouched, path) || is_anchor(r, path))
 		return 0;
 	if (r->unvouched_count++ < VERIFY_UNVOUCHED_MAX)
 		snprintf(r->unvouched[r->unvouched_kept++], sizeof(r->unvouched[0]), "%s",

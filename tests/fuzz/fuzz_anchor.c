@@ -1,7 +1,7 @@
 /*
  * What strangers send to do with anchoring; the first byte says which: what a
  * witness gets, what it answers, the file of epochs, a trust policy, a tile's
- * name, a proof.  What is accepted must come out again byte for byte.
+ * name, a proof, what was said last.  What is accepted must come out again byte for byte.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include <sodium.h>
 
+#include "ledger/anchor/after.h"
 #include "ledger/anchor/cosign.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/anchor/submission.h"
@@ -118,6 +119,25 @@ proof(const char *text, size_t len)
 	(void)proof_checkpoint(text, len, &checkpoint);
 }
 
+/* Nobody here has signed anything: it may be recorded for what authorities said at
+ * most, and proves nothing. */
+static void
+said_last(const char *text, size_t len)
+{
+	static struct trust policy = { .witnesses = 1, .quorum = 1 };
+	struct checkpoint at = { .origin = "log.example.com/x", .size = 1000 };
+	struct after *after = after_parse(text, len);
+	struct after_answer answer;
+
+	if (after == NULL)
+		return;
+	policy.witness[0] = witness_key;
+	(void)after_misfit(after, &at, &witness_key, 1, INT64_MAX);
+	after_ask(after, at.origin, at.size, &policy, &answer);
+	require(answer.verdict != AFTER_GOOD && answer.time_s == 0);
+	after_free(after);
+}
+
 static void
 time_stamp(const uint8_t *der, size_t len)
 {
@@ -159,6 +179,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		break;
 	case 'p':
 		proof(text, len - 1);
+		break;
+	case 'l':
+		said_last(text, len - 1);
 		break;
 	case 'r':
 		time_stamp(data + 1, len - 1);

@@ -78,6 +78,16 @@ def root(leaves):
     return hashlib.sha256(b"\1" + root(leaves[:k]) + root(leaves[k:])).digest()
 
 
+def frontier(leaves):
+    """The roots of the complete subtrees over them, largest first."""
+    text, at = f"{len(leaves)}\n", 0
+    for k in reversed(range(len(leaves).bit_length())):
+        if len(leaves) >> k & 1:
+            text += base64.b64encode(root(leaves[at:at + (1 << k)])).decode() + "\n"
+            at += 1 << k
+    return text.encode()
+
+
 def dump(value):
     return json.dumps(value, separators=(",", ":"))
 
@@ -88,14 +98,17 @@ BEGAN_S = 1764500000
 
 
 class Forged:
-    """A ledger with one run: opened here, and ended by end().  A member of None is left out."""
+    """A ledger with one run: opened here, and ended by end().  A member of None is left out.  before: writes what stands before the
+    opening, and gives members of that."""
 
-    def __init__(self, **opened):
+    def __init__(self, before=None, **opened):
         self.key = Signer("ledger.example/forged", 7)
         self.lines, self.leaves, self.last, self.us = [], [], "0" * 64, 0
         self.record("open", {"origin": self.key.name, "version": "0", "size": 0}, run=None)
+        opened = dict(before(self) if before else {}, **opened)
+        self.first = len(self.lines)
         self.opening = self.record("run", dict({"state": "open", "pid": 7, "placeholders": 1}, **opened))
-        self.ends = {"first_seq": 1, "first_index": 1}
+        self.ends = {"first_seq": self.first, "first_index": self.first}
 
     def record(self, kind, body, run="run_forged", after_us=1000):
         self.us += after_us
@@ -157,12 +170,13 @@ class Forged:
                      "checkpoint": note.encode(), "checkpoints": (note + "\n").encode()})
 
     def write_bundle(self, folder, **more):
-        files = {"ledger/frontier": f"1\n{base64.b64encode(self.leaves[0]).decode()}\n".encode(),
-                 "ledger/records.jsonl": b"".join(x + b"\n" for x in self.lines[1:self.size]), "ledger/leaves": b"".join(self.leaves[1:self.size]),
+        own = slice(self.first, self.size)
+        files = {"ledger/frontier": frontier(self.leaves[:self.first]),
+                 "ledger/records.jsonl": b"".join(x + b"\n" for x in self.lines[own]), "ledger/leaves": b"".join(self.leaves[own]),
                  "ledger/checkpoint": self.checkpoint(self.size).encode(), "keys/log.vkey": (self.key.vkey + "\n").encode(),
                  f"packs/{PACK_HEX}/policy.json": PACK, **more}
         listed = [{"path": p, "bytes": len(files[p]), "sha256": hashlib.sha256(files[p]).hexdigest()} for p in sorted(files)]
-        manifest = {"v": 1, "kind": "countersign-bundle", "origin": self.key.name, "run": "run_forged", "first": 1, "size": self.size, "files": listed}
+        manifest = {"v": 1, "kind": "countersign-bundle", "origin": self.key.name, "run": "run_forged", "first": self.first, "size": self.size, "files": listed}
         put(folder, dict(files, **{"manifest.json": (dump(manifest) + "\n").encode()}))
 
 
