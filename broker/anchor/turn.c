@@ -18,6 +18,7 @@
 #include <sodium.h>
 
 #define TRIES 3		/* of one witness in one turn: its size may move */
+#define IDLE_MS 600000	/* a witness's word is that old at most, while nothing is written */
 
 static int64_t
 now_ms(void)
@@ -42,9 +43,14 @@ turn_init(struct turn *turn)
 		sodium_bin2hex(id, sizeof(id), witness->key.id, NOTE_ID_LEN);
 		snprintf(witness->who, sizeof(witness->who), "w-%s", id);
 	}
-	for (size_t i = 0; i < conf->authorities; i++)
-		atomic_store(&turn->shared->party[conf->witnesses + i].size,
-		    anchors_stamped(turn->anchors_fd, conf->authority[i].name));
+	for (size_t i = 0; i < conf->authorities; i++) {
+		unsigned party = (unsigned)(conf->witnesses + i);
+		uint64_t size = anchors_stamped(turn->anchors_fd, conf->authority[i].name);
+
+		atomic_store(&turn->shared->party[party].size, size);
+		recent_recall(&turn->recent, party, turn->anchors_fd, size,
+		    conf->authority[i].name);
+	}
 }
 
 static void
@@ -122,10 +128,12 @@ alarm_of(struct turn *turn, const struct turn_witness *witness,
 	return reason;
 }
 
+/* Of what it has cosigned before, only that it says so again is new. */
 static enum anchor_reason
 take_line(struct turn *turn, const struct turn_witness *witness,
     uint64_t *time_s)
 {
+	const unsigned party = (unsigned)(witness - turn->witness);
 	char line[COSIGN_LINE_MAX + 1];
 	const char *why = "";
 	int n = cosign_pick(turn->note, turn->note_len,
@@ -134,6 +142,9 @@ take_line(struct turn *turn, const struct turn_witness *witness,
 
 	if (n < 0 || (size_t)n > sizeof(turn->cosigned) - turn->cosigned_len)
 		return ANCHOR_BAD_ANSWER;
+	recent_cosigned(&turn->recent, party, turn->note, line);
+	if (turn->again)
+		return ANCHOR_GOOD;
 	memcpy(turn->cosigned + turn->cosigned_len, line, (size_t)n);
 	turn->cosigned_len += (size_t)n;
 	return ANCHOR_GOOD;
@@ -234,8 +245,9 @@ ask_witness(struct turn *turn, size_t i)
 			atomic_store(&party->reason, ANCHOR_EQUIVOCATION);
 		return;
 	}
-	if (atomic_load(&party->reason) == ANCHOR_GOOD &&
-	    witness->at == turn->at.size)
+	turn->again = atomic_load(&party->reason) == ANCHOR_GOOD &&
+	    witness->at == turn->at.size;
+	if (turn->again && now_ms() < witness->asked_ms + IDLE_MS)
 		return;
 	turn->shown = false;
 	witness->fresh_s = 0;
@@ -246,6 +258,10 @@ ask_witness(struct turn *turn, size_t i)
 	if (again && reason == ANCHOR_GOOD)
 		reason = ANCHOR_REFUSED;	/* it moved each time */
 	if (reason == ANCHOR_GOOD)
+		witness->asked_ms = now_ms();
+	if (reason == ANCHOR_GOOD && turn->again)
+		note_good(party, turn->at.size, time_s);
+	else if (reason == ANCHOR_GOOD)
 		witness->fresh_s = time_s;	/* told once it is kept */
 	else
 		note_result(party, reason);
@@ -283,7 +299,7 @@ keep_cosigned(struct turn *turn)
 
 static enum anchor_reason
 stamp(struct turn *turn, const struct conf_authority *authority,
-    uint64_t *time_s)
+    unsigned party, uint64_t *time_s)
 {
 	uint8_t digest[STAMP_DIGEST_LEN], nonce[STAMP_NONCE_LEN];
 	struct problem problem;
@@ -317,6 +333,8 @@ stamp(struct turn *turn, const struct conf_authority *authority,
 	    turn->note, turn->note_len, turn->reply.body, turn->reply.len,
 	    &problem) != 0)
 		return ANCHOR_NOT_KEPT;
+	recent_stamped(&turn->recent, party, turn->note, turn->reply.body,
+	    turn->reply.len);
 	return ANCHOR_GOOD;
 }
 
@@ -333,7 +351,8 @@ ask_authority(struct turn *turn, size_t i, bool now)
 	if (atomic_load(&party->size) >= turn->at.size ||
 	    (good && !now && now_ms() < due))
 		return;
-	reason = stamp(turn, &turn->conf->authority[i], &time_s);
+	reason = stamp(turn, &turn->conf->authority[i],
+	    (unsigned)(turn->conf->witnesses + i), &time_s);
 	if (reason != ANCHOR_GOOD) {
 		note_result(party, reason);
 		return;
@@ -352,4 +371,5 @@ turn_run(struct turn *turn, bool stamps)
 	keep_cosigned(turn);
 	for (size_t i = 0; i < turn->conf->authorities; i++)
 		ask_authority(turn, i, stamps);
+	recent_keep(&turn->recent, turn->anchors_fd, turn->conf);
 }

@@ -4,6 +4,9 @@
  * authority for a time stamp (RFC 3161).  What comes back is checked and kept
  * (ledger/anchor/anchors.h).
  *
+ * While nothing is written a witness is asked again now and then, so that a run that
+ * is opened next can name a time that is not long ago.
+ *
  * A witness that contradicts us is asked once, recorded, and never again until
  * somebody has looked and removed its alarm: asking on would ask it to forget.
  */
@@ -11,6 +14,7 @@
 #define BROKER_ANCHOR_TURN_H
 
 #include "anchor/post.h"
+#include "anchor/recent.h"
 #include "anchor/status.h"
 #include "ledger/anchor/submission.h"
 #include "ledger/tree/note.h"
@@ -22,6 +26,7 @@ struct turn_witness {
 	uint64_t at;		/* the size that it is at, as far as we know */
 	char who[2 * NOTE_ID_LEN + 3];	/* in names of files */
 	uint64_t fresh_s;	/* it cosigned in this turn, then; 0: it did not */
+	int64_t asked_ms;	/* monotonic, when it cosigned last */
 };
 
 struct turn {
@@ -30,12 +35,14 @@ struct turn {
 	int ledger_fd, anchors_fd;
 	long timeout_ms;	/* of one call */
 	struct turn_witness witness[CONF_WITNESSES_MAX];
+	struct recent recent;
 	int64_t stamped_ms[CONF_AUTHORITIES_MAX];	/* monotonic; 0: never */
 
 	/* of this turn */
 	char note[NOTE_MAX + 1];
 	size_t note_len;
 	struct checkpoint at;
+	bool again;		/* the witness that is asked has cosigned this one before */
 	bool shown;		/* epochs, to the witness that is asked */
 	char cosigned[2 * NOTE_MAX];
 	size_t cosigned_len;

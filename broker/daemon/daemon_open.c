@@ -265,6 +265,7 @@ open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 	struct gate_options options = { .vault = daemon->vault,
 	    .pack_path = pack, .packs_dir = packs, .opa = daemon->opa,
 	    .ledger_dir = ledger, .tags_dir = run,
+	    .anchors = &daemon->conf->anchors,
 	    .pseudonym_key = keys_pseudonym(daemon->keys) };
 	struct rules *rules;
 	bool same;

@@ -1,6 +1,7 @@
 /* Life of the gate, its rules and its secrets. */
 #include "gate/admin.h"
 
+#include "gate/anchored.h"
 #include "gate/impl.h"
 #include "gate/run.h"
 #include "ledger/record/json_out.h"
@@ -119,6 +120,7 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 		gate->ledger_dir = strdup(options->ledger_dir);
 		gate->tags_dir = strdup(options->tags_dir);
 	}
+	gate->anchored = anchored_new(options->anchors, options->ledger_dir);
 	gate->keyed = keyed_new(options->pseudonym_key);
 	if (gate->pack_path == NULL || gate->keyed == NULL ||
 	    (options->packs_dir != NULL && gate->packs_dir == NULL) ||
@@ -161,6 +163,7 @@ gate_free(struct gate *gate)
 	table_clear(&gate->credentials);
 	table_clear(&gate->grants);
 	secrets_clear(&gate->secrets);
+	anchored_free(gate->anchored);
 	rules_unref(gate->rules);
 	keyed_free(gate->keyed);
 	free(gate->pack_path);

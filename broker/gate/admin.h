@@ -28,6 +28,7 @@ struct gate_problem {
 /* --- life ------------------------------------------------------------ */
 
 struct opa;	/* policy/opa/opa.h */
+struct conf_anchors;	/* conf/conf.h */
 
 struct gate_options {
 	struct vault *vault;		/* borrowed; outlives the gate */
@@ -40,6 +41,9 @@ struct gate_options {
 	/* Where the ledger's records can be read, and where each run's file of
 	 * scan tags is put: a `scan` record before each teardown.  NULL: none. */
 	const char *ledger_dir, *tags_dir;
+	/* Who is asked to vouch for the ledger: an opening names what they said last
+	 * (anchored.h).  NULL, or nobody, or no ledger_dir: it names nothing. */
+	const struct conf_anchors *anchors;
 	const struct opa *opa;		/* decides in the evaluator's place; borrowed; NULL */
 };
 

@@ -1,6 +1,7 @@
 /* Opening and closing runs. */
 #include "gate/admin.h"
 
+#include "gate/anchored.h"
 #include "gate/delegation.h"
 #include "gate/process.h"
 #include "gate/run.h"
@@ -53,9 +54,10 @@ text_out(struct json_out *out, const char *key, const char *text)
 		json_out_str(out, key, text);
 }
 
+/* after: the record of what others said last; NULL: there is none. */
 static int
-open_body(const struct run *run, const struct gate_run_options *options, char *buf,
-    size_t cap)
+open_body(const struct run *run, const struct gate_run_options *options,
+    const struct ledger_receipt *after, char *buf, size_t cap)
 {
 	struct json_out out;
 
@@ -82,6 +84,10 @@ open_body(const struct run *run, const struct gate_run_options *options, char *b
 		for (size_t i = 0; i < options->n_hidden; i++)
 			json_out_str(&out, NULL, options->hidden[i]);
 		json_out_array_end(&out);
+	}
+	if (after != NULL) {
+		json_out_hex(&out, "after", after->leaf, LEDGER_LEAF_LEN);
+		json_out_uint(&out, "after_index", after->index);
 	}
 	json_out_object_end(&out);
 	return json_out_end(&out);
@@ -287,10 +293,15 @@ let_in(struct gate *gate, struct ledger_port *port, const struct rules *rules,
 	struct gate_closer closer = { "broker", "not let in", { -1, -1, 0 } };
 	struct gate_run_summary ignored;
 	struct gate_problem later;
+	struct ledger_receipt after;
 	char body[GATE_RECORD_MAX];
+	int anchored = anchored_latest(gate->anchored, port, rules->digest, &after, why);
 
-	if (gate_append(port, "run", run->id, rules->digest, body,
-	    open_body(run, options, body, sizeof(body)), false, &run->receipt, why) == -1) {
+	if (anchored == -1)
+		return false;
+	if (gate_append(port, "run", run->id, rules->digest, body, open_body(run, options,
+	    anchored == 1 ? &after : NULL, body, sizeof(body)), false, &run->receipt,
+	    why) == -1) {
 		closer.reason = "recorder silent";
 		if (run->receipt.status == LEDGER_SILENT)
 			run_end_owe(gate, run, &closer);

@@ -10,6 +10,7 @@
  *   run->lock    a run's late allowances and its known processes
  *   secrets.lock see secrets.h
  *   refusals_lock all runs' refusals; held for a look
+ *   anchored's   taken alone; held over the record of an anchor
  * Everything that counts is atomic.  What a table points to is freed only when
  * its last reference goes; tables hold one.
  */
@@ -158,6 +159,7 @@ struct gate {
 	char *pack_path, *packs_dir;	/* packs_dir: NULL where nothing is kept */
 	char *ledger_dir, *tags_dir;	/* NULL: no scan before sealing */
 	struct keyed *keyed;
+	struct anchored *anchored;	/* NULL: nobody vouches for the ledger */
 	const struct opa *opa;		/* NULL: the evaluator decides */
 
 	pthread_mutex_t admin;
