@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 #include "cli/data.h"
 #include "cli/unpacked.h"
+#include "ledger/input.h"
 #include "policy/policy.h"
 
 #include <errno.h>
@@ -169,6 +170,7 @@ main(int argc, char **argv)
 	top = table;
 	cmd_completion_table(table);
 	policy_command_reader(data_pack_readable);
+	policy_command_opener(input_open, input_why);
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		argv[1] = version_word;
 	rc = cli_dispatch(table, argc, argv);

@@ -1,4 +1,5 @@
 #include "json_in.h"
+#include "ledger/input.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -174,4 +175,16 @@ json_in_read(json_t *object, const struct json_in_field *fields, size_t n,
 			return bad(&fields[i], where, "is missing", err,
 			    err_len);
 	return 0;
+}
+
+json_t *
+json_in_file(const char *path)
+{
+	FILE *in = input_is_file(path) ? input_open(path) : NULL;
+	json_t *root = in != NULL ? json_loadf(in, JSON_REJECT_DUPLICATES, NULL) :
+	    NULL;
+
+	if (in != NULL)
+		fclose(in);
+	return root;
 }

@@ -17,6 +17,10 @@
 /* One JSON value and nothing else.  NULL with a message. */
 json_t *json_in_parse(const char *buf, size_t len, char *err, size_t err_len);
 
+/* A small file of ours, with members that it may have; NULL where it cannot be read,
+ * or is no plain file. */
+json_t *json_in_file(const char *path);
+
 enum json_in_type {
 	JSON_IN_STR,	/* const char *, min to max bytes; borrowed from the object */
 	JSON_IN_INT,	/* int64_t, min to max */

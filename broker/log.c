@@ -118,7 +118,7 @@ open_if_stderr(const char *path, size_t *size)
 
 	if (fstat(STDERR_FILENO, &own) != 0 || !S_ISREG(own.st_mode))
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1)
 		return -1;
 	if (fstat(fd, &there) != 0 || there.st_ino != own.st_ino ||
@@ -139,8 +139,8 @@ keep_as(int from, const char *path)
 	if (snprintf(before, sizeof(before), "%s.1", path) >= PATH_MAX ||
 	    snprintf(next, sizeof(next), "%s.1.new", path) >= PATH_MAX)
 		return ENAMETOOLONG;
-	to = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-	    0600);
+	to = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW |
+	    O_NONBLOCK, 0600);
 	if (to == -1)
 		return errno;
 	if (!copy(from, to) || rename(next, before) != 0) {

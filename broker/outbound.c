@@ -1,4 +1,5 @@
 #include "outbound.h"
+#include "ledger/input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,8 @@ take(char *bytes, size_t size, size_t count, void *arg)
 bool
 outbound_set(CURL *curl, const char *url, const char *ca_file)
 {
-	return curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
+	return input_is_file(ca_file) &&
+	    curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http") ==
 	    CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&

@@ -52,6 +52,14 @@ input_open(const char *path)
 	return in;
 }
 
+bool
+input_is_file(const char *path)
+{
+	struct stat st;
+
+	return path == NULL || stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
 const char *
 input_why(int error)
 {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int (*io_fault)(enum io_op op);
@@ -21,9 +22,18 @@ faulty(enum io_op op)
 int
 io_open(int dirfd, const char *name, int flags, mode_t mode)
 {
+	struct stat st;
+	int fd;
+
 	if (faulty(IO_OPEN) != 0)
 		return -1;
-	return openat(dirfd, name, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+	fd = openat(dirfd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
+	if (fd < 0 || (fstat(fd, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+		return fd;
+	close(fd);
+	errno = EINVAL;
+	return -1;
 }
 
 int

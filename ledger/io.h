@@ -21,7 +21,8 @@ extern int (*io_fault)(enum io_op op);
 
 /* All return 0 (io_open: a descriptor), or -1 with errno set. */
 
-/* Always O_CLOEXEC and O_NOFOLLOW. */
+/* Always O_CLOEXEC and O_NOFOLLOW.  What is neither a file nor a directory is not
+ * waited for: EINVAL (ENXIO where it was to be written). */
 int io_open(int dirfd, const char *name, int flags, mode_t mode);
 
 /* All of it, at that offset. */

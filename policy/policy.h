@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define POLICY_DIGEST_LEN 71	/* "sha256:" and 64 lowercase hex digits */
 #define POLICY_REVISION_MAX 128
@@ -198,5 +199,10 @@ int policy_command(int argc, char **argv);
 typedef int policy_data_reader(const struct policy_pack *pack, char *err,
     size_t err_len);
 void policy_command_reader(policy_data_reader *reader);
+
+/* How files that are named are opened to be read, and what is said of the errno where
+ * that fails; fopen and strerror where nobody says.  Set before policy_command. */
+void policy_command_opener(FILE *(*open)(const char *path),
+    const char *(*why)(int error));
 
 #endif

@@ -309,6 +309,8 @@ open_sender(struct job *j)
 		return cli_usage("%s", j->err);
 	if (options.url == NULL)
 		return 0;
+	if (!input_is_file(options.ca))
+		return cli_usage("--ca %s: no file of certificates", options.ca);
 	options.tries = (unsigned)tries;
 	if (read_header(j) != 0)
 		return cli_usage("--header: too long, or its file cannot be read");

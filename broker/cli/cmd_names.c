@@ -2,6 +2,7 @@
 #include "cli/bind/services.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "json_in.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -97,7 +98,7 @@ bindings(void)
 	const char *id;
 
 	cli_home_path("pack/data.json", path, sizeof(path));
-	data = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	data = json_in_file(path);
 	json_object_foreach(json_object_get(data, "bindings"), id, binding)
 		print("", id);
 	json_decref(data);

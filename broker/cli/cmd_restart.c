@@ -9,6 +9,7 @@
 #include "daemon/harden.h"
 #include "daemon/keys.h"
 #include "ledger/evidence/evidence.h"
+#include "ledger/input.h"
 #include "ledger/recorder/append.h"
 #include "ledger/tree/note.h"
 #include "vault/master.h"
@@ -236,7 +237,7 @@ tell(const struct restart *restart)
 	FILE *in;
 
 	snprintf(path, sizeof(path), "%s/log.vkey", restart->old);
-	if ((in = fopen(path, "re")) == NULL ||
+	if ((in = input_open(path)) == NULL ||
 	    fgets(vkey, sizeof(vkey), in) == NULL)
 		vkey[0] = '\0';
 	if (in != NULL)

@@ -3,6 +3,8 @@
 #include "cli/client.h"
 #include "cli/home_key.h"
 #include "home.h"
+#include "json_in.h"
+#include "private_file.h"
 #include "trouble.h"
 
 #include <errno.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +29,7 @@ start_daemon_json(void)
 	char path[PATH_MAX];
 
 	cli_home_path("run/daemon.json", path, sizeof(path));
-	return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	return json_in_file(path);
 }
 
 /* Does a daemon answer on HOME's operator socket? */
@@ -193,14 +196,21 @@ static int
 open_log(char *err, size_t err_len)
 {
 	char path[PATH_MAX];
+	struct stat st;
 	int fd;
 
 	cli_home_path("run/daemon.log", path, sizeof(path));
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-	    0600);
-	if (fd == -1)
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
+	    O_NONBLOCK, 0600);
+	if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	if (fd != -1 || errno == ENXIO)
+		snprintf(err, err_len, "%s %s", path, private_file_why(EINVAL));
+	else
 		(void)trouble(err, err_len, path, errno);
-	return fd;
+	if (fd != -1)
+		close(fd);
+	return -1;
 }
 
 static int

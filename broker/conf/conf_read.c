@@ -1,4 +1,5 @@
 #include "conf/conf_read.h"
+#include "ledger/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,10 @@ conf_keep_path(struct conf_reader *reader, const char *name, const json_t *value
 
 	if (text == NULL || text[0] != '/')
 		return conf_refuse(reader, name, "an absolute path");
+	/* Libraries that open one by themselves would wait for a FIFO for ever. */
+	if (!input_is_file(text))
+		return conf_refuse(reader, name, "the path of a file, not of a "
+		    "directory, a FIFO or a device");
 	return conf_keep(reader, name, text, out);
 }
 

@@ -84,7 +84,7 @@ erase(const char *path)
 {
 	uint8_t zeros[4096] = { 0 };
 	struct stat st;
-	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	int status = -1;
 
 	if (fd < 0)

@@ -1,4 +1,5 @@
 #include "daemon/notify.h"
+#include "json_in.h"
 #include "trouble.h"
 #include "ledger/record/json_out.h"
 
@@ -88,8 +89,8 @@ notify_daemon_file(const char *path, const struct notify_daemon *daemon,
 		snprintf(err, err_len, "%s: the path is too long", path);
 		return -1;
 	}
-	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-	    0600);
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW |
+	    O_NONBLOCK, 0600);
 	if (fd == -1 || write(fd, text, (size_t)len) != len ||
 	    close(fd) != 0 || rename(temp, path) != 0)
 		return trouble(err, err_len, path, errno);
@@ -99,7 +100,7 @@ notify_daemon_file(const char *path, const struct notify_daemon *daemon,
 static void
 held_by(const char *daemon_json, char *err, size_t err_len)
 {
-	json_t *json = json_load_file(daemon_json, JSON_REJECT_DUPLICATES, NULL);
+	json_t *json = json_in_file(daemon_json);
 	const char *started = json_string_value(json_object_get(json, "started"));
 
 	/* The broker may be gone, and its recorder stuck. */

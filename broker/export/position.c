@@ -51,7 +51,7 @@ position_save(const char *path, const struct position *p, char *err, size_t err_
 	len = snprintf(text, sizeof(text), "countersign-position 1\n%" PRIu64 " %s\n", p->next, hex);
 	n = snprintf(temp, sizeof(temp), "%s.new", path);
 	if (n > 0 && (size_t)n < sizeof(temp))
-		fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
 	bad = fd < 0 || write(fd, text, (size_t)len) != len || fsync(fd) != 0;
 	if (fd >= 0 && close(fd) != 0)
 		bad = true;

@@ -228,7 +228,7 @@ write_file(const struct report *report, const char *path,
 	if (out_file_open(&file, path) == 0 &&
 	    out_file_close(&file, write_report(report, file.stream) == 0) == 0)
 		return 0;
-	snprintf(err, err_len, "%.200s: %s", path, strerror(errno));
+	snprintf(err, err_len, "%.200s: %s", path, out_file_why(errno));
 	return -1;
 }
 
@@ -374,7 +374,7 @@ conclude(const struct verify_args *args, const struct report *report,
 		return EXIT_USAGE_OR_IO;
 	if (args->save_head != NULL && result->integrity.verdict == VERIFY_COMPLETE &&
 	    result->verdict != VERIFY_GAP && save_head(args, result) != 0) {
-		snprintf(err, err_len, "%.200s: %s", args->save_head, strerror(errno));
+		snprintf(err, err_len, "%.200s: %s", args->save_head, out_file_why(errno));
 		return EXIT_USAGE_OR_IO;
 	}
 	return (int)report_verdict(report);

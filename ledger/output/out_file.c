@@ -33,6 +33,22 @@ open_new(struct out_file *file)
 	return 0;
 }
 
+/* A FIFO that nobody reads is not waited for: ENXIO. */
+static int
+open_there(struct out_file *file)
+{
+	int fd = open(file->path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK |
+	    O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return -1;
+	if (fcntl(fd, F_SETFL, O_WRONLY) == 0 &&	/* waits from now on */
+	    (file->stream = fdopen(fd, "w")) != NULL)
+		return 0;
+	close(fd);
+	return -1;
+}
+
 int
 out_file_open(struct out_file *file, const char *path)
 {
@@ -45,7 +61,13 @@ out_file_open(struct out_file *file, const char *path)
 	}
 	if (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) : errno == ENOENT)
 		return open_new(file);
-	return (file->stream = fopen(path, "we")) != NULL ? 0 : -1;
+	return open_there(file);
+}
+
+const char *
+out_file_why(int error)
+{
+	return error == ENXIO ? "a FIFO that nobody reads" : strerror(error);
 }
 
 bool

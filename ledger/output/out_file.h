@@ -16,8 +16,11 @@ struct out_file {
 	char temp[PATH_MAX];		/* empty: written in place */
 };
 
-/* 0, or -1 and errno.  path must live until the end. */
+/* 0, or -1 and errno (ENXIO: a FIFO that nobody reads).  path must live until the end. */
 int out_file_open(struct out_file *file, const char *path);
+
+/* What to say of that errno. */
+const char *out_file_why(int error);
 
 /* Would writing to one change what the other names?  Plain files only; NULL is
  * none, "-" no file. */

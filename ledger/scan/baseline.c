@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <sodium.h>
 
+#include "ledger/input.h"
+#include "ledger/output/out_file.h"
 #include "ledger/record/json_out.h"
 #include "ledger/scan/baseline.h"
 
@@ -39,7 +41,7 @@ read_key(struct scan_baseline *baseline, const char *path, char *err,
 	char text[KEY_TEXT + 2];
 	struct stat st;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), result;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), result;
 
 	if (fd < 0)
 		return fail(err, err_len, path, strerror(errno));
@@ -142,11 +144,15 @@ scan_baseline_read(struct scan_baseline *baseline, const char *path, char *err,
 	json_error_t error;
 	const char *why;
 	json_t *root;
+	FILE *in;
 
 	if (key_path(path, key, err, err_len) != 0 ||
 	    read_key(baseline, key, err, err_len) != 0)
 		return -1;
-	root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	if ((in = input_open(path)) == NULL)
+		return fail(err, err_len, path, input_why(errno));
+	root = json_loadf(in, JSON_REJECT_DUPLICATES, &error);
+	fclose(in);
 	why = root == NULL ? "it cannot be read, or is no JSON" : fill(baseline, root);
 	json_decref(root);
 	return why == NULL ? 0 : fail(err, err_len, path, why);
@@ -170,11 +176,13 @@ scan_baseline_write(struct scan_baseline *baseline, const char *path, char *err,
     size_t err_len)
 {
 	char hex[2 * SCAN_MARK_LEN + 1];
-	FILE *out = fopen(path, "we");
+	struct out_file file;
 	size_t i;
+	FILE *out;
 
-	if (out == NULL)
-		return fail(err, err_len, path, strerror(errno));
+	if (out_file_open(&file, path) != 0)
+		return fail(err, err_len, path, out_file_why(errno));
+	out = file.stream;
 	sort(baseline);
 	fprintf(out, "{\"v\":1,\"type\":\"%s\",\"table\":\"%s\",\"marks\":[", TYPE,
 	    SCAN_TABLE_VERSION);
@@ -182,11 +190,8 @@ scan_baseline_write(struct scan_baseline *baseline, const char *path, char *err,
 		fprintf(out, "%s\n\"%s\"", i > 0 ? "," : "", sodium_bin2hex(hex, sizeof(hex),
 		    baseline->mark[i], SCAN_MARK_LEN));
 	fputs("\n]}\n", out);
-	if ((fflush(out) | ferror(out)) != 0) {
-		fclose(out);
-		return fail(err, err_len, path, strerror(errno));
-	}
-	return fclose(out) == 0 ? 0 : fail(err, err_len, path, strerror(errno));
+	return out_file_close(&file, 1) == 0 ? 0 :
+	    fail(err, err_len, path, strerror(errno));
 }
 
 bool

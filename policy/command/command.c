@@ -71,6 +71,28 @@ command_fail(const char *format, ...)
 	return COMMAND_FAILED;
 }
 
+static FILE *
+open_plainly(const char *path)
+{
+	return fopen(path, "rbe");
+}
+
+static const char *
+why_plainly(int error)
+{
+	return strerror(error);
+}
+
+static FILE *(*open_file)(const char *path) = open_plainly;
+static const char *(*open_why)(int error) = why_plainly;
+
+void
+policy_command_opener(FILE *(*open)(const char *path), const char *(*why)(int error))
+{
+	open_file = open;
+	open_why = why;
+}
+
 /* All of it, with a NUL behind; NULL where it cannot be read or is too large. */
 static char *
 read_all(FILE *f, size_t *len)
@@ -102,11 +124,11 @@ char *
 command_read(const char *path, size_t *len)
 {
 	bool opened = strcmp(path, "-") != 0;
-	FILE *f = opened ? fopen(path, "rbe") : stdin;
+	FILE *f = opened ? open_file(path) : stdin;
 	char *text;
 
 	if (f == NULL) {
-		command_fail("%s: %s", path, strerror(errno));
+		command_fail("%s: %s", path, open_why(errno));
 		return NULL;
 	}
 	text = read_all(f, len);

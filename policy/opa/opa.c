@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <curl/curl.h>
 
@@ -110,6 +111,7 @@ struct opa *
 opa_new(const struct opa_options *options, char *err, size_t err_len)
 {
 	const char *wrong = opa_where_wrong(options->where);
+	struct stat st;
 	struct opa *opa;
 
 	if (wrong != NULL) {
@@ -118,6 +120,12 @@ opa_new(const struct opa_options *options, char *err, size_t err_len)
 	}
 	if ((wrong = token_wrong(options->where, options->token)) != NULL) {
 		snprintf(err, err_len, "%s", wrong);
+		return NULL;
+	}
+	if (options->ca_file != NULL && stat(options->ca_file, &st) == 0 &&
+	    !S_ISREG(st.st_mode)) {	/* a FIFO would be waited for */
+		snprintf(err, err_len, "%s: no file of certificates",
+		    options->ca_file);
 		return NULL;
 	}
 	pthread_once(&curl_once, start_curl);

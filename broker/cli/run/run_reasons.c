@@ -1,5 +1,6 @@
 #include "cli/run/run_reasons.h"
 #include "cli/client.h"
+#include "ledger/input.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -221,7 +222,7 @@ run_reasons_read(struct run_reasons *reasons, const char *bundle,
 
 	memset(reasons, 0, sizeof(*reasons));
 	n = snprintf(path, sizeof(path), "%s/ledger/records.jsonl", bundle);
-	if (n < 0 || (size_t)n >= sizeof(path) || (in = fopen(path, "re")) == NULL)
+	if (n < 0 || (size_t)n >= sizeof(path) || (in = input_open(path)) == NULL)
 		return;
 	while ((len = getline(&line, &cap, in)) > 0)
 		take_line(reasons, line, (size_t)len, run);
