@@ -118,21 +118,6 @@ mean_upgrade(struct meaning *m, struct slice list)
 	}
 }
 
-/*
- * "Content_Length" is the same as "Content-Length" to whoever passes fields
- * through an environment, as CGI does: nobody needs it, so nobody gets it.
- */
-static bool
-looks_like(struct slice name, struct slice field)
-{
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i] == '_' ? '-' : name.p[i];
-		if ((c | 0x20) != (field.p[i] | 0x20))
-			return false;
-	}
-	return true;
-}
-
 static enum head_result
 mean_field(struct head *out, struct meaning *m, const struct head_field *f,
     struct head_error *err)
@@ -157,13 +142,13 @@ mean_field(struct head *out, struct meaning *m, const struct head_field *f,
 	case 14:
 		if (slice_case_eq(f->name, SLICE("content-length")))
 			return mean_length(out, m, f->value, err);
-		if (looks_like(f->name, SLICE("content-length")))
+		if (head_lex_looks_like(f->name, SLICE("content-length")))
 			return head_lex_bad(err, 400, "look-alike of Content-Length");
 		break;
 	case 17:
 		if (slice_case_eq(f->name, SLICE("transfer-encoding")))
 			return mean_coding(m, f->value, err);
-		if (looks_like(f->name, SLICE("transfer-encoding")))
+		if (head_lex_looks_like(f->name, SLICE("transfer-encoding")))
 			return head_lex_bad(err, 400, "look-alike of Transfer-Encoding");
 		break;
 	}

@@ -92,8 +92,9 @@ bool head_hop_by_hop(const struct head *head, const struct head_field *field);
 
 /*
  * A field by which some servers take another method or path than the request
- * line's (X-HTTP-Method-Override, X-Original-URL, ...): no rule about either
- * holds while it is there.  NULL where there is none.
+ * line's (X-HTTP-Method-Override, X-Original-URL, ...; X_Original_URL, too, which
+ * CGI takes for the same): no rule about either holds while it is there.  NULL where
+ * there is none.
  */
 const struct head_field *head_override(const struct head *head);
 

@@ -58,8 +58,8 @@ head_override(const struct head *head)
 	    NAME("x-rewrite-url") };
 
 	for (size_t i = 0; i < head->n_fields; i++)
-		if (one_of(head->fields[i].name, names,
-		    sizeof(names) / sizeof(names[0])))
-			return &head->fields[i];
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			if (head_lex_looks_like(head->fields[i].name, names[k]))
+				return &head->fields[i];
 	return NULL;
 }

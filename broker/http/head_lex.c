@@ -157,3 +157,18 @@ head_lex_is_token(struct slice s)
 			return false;
 	return s.n > 0;
 }
+
+bool
+head_lex_looks_like(struct slice name, struct slice field)
+{
+	if (name.n != field.n)
+		return false;
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i], small = (char)(c | 0x20);
+		bool plain = (small >= 'a' && small <= 'z') || (c >= '0' && c <= '9');
+
+		if ((plain ? small : '-') != field.p[i])
+			return false;
+	}
+	return true;
+}

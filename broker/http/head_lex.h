@@ -35,4 +35,11 @@ bool head_lex_element(struct slice *list, struct slice *element);
 
 bool head_lex_is_token(struct slice s);
 
+/*
+ * Is name the same as field, which is in lower case, to whoever passes fields through
+ * an environment, as CGI does?  "Content_Length" is "Content-Length" there, and to
+ * some servers so is every other mark: nobody needs it, so nobody gets it.
+ */
+bool head_lex_looks_like(struct slice name, struct slice field);
+
 #endif

@@ -309,16 +309,50 @@ inject_refusal(const struct head *head)
 	return NULL;
 }
 
+/* As PHP has it, which is the widest: white space in front is passed over, a NUL is
+ * the end, and what no variable's name may hold is '_'. */
+static bool
+means_method(struct slice key)
+{
+	static const char name[] = "_method";
+	const char *p = key.p, *end = key.p + key.n;
+	size_t n, at = 0;
+
+	for (; p < end; p += n) {
+		char c = decoded(p, end, &n);
+
+		if ((c == ' ' || (c == '+' && n == 1)) && at == 0)
+			continue;
+		if (c == '\0')
+			break;
+		if (c == ' ' || c == '+' || c == '.' || c == '[')
+			c = '_';
+		if (at == sizeof(name) - 1 || c != name[at++])
+			return false;
+	}
+	return at == sizeof(name) - 1;
+}
+
+static size_t
+length_to(const char *stops, const char *p, const char *end)
+{
+	size_t n = 0;
+
+	while (p + n < end && strchr(stops, p[n]) == NULL)
+		n++;
+	return n;
+}
+
 const char *
 inject_query_refusal(const struct head *head, const struct target *target)
 {
-	struct slice query = { target->query, target->query_len };
-	struct slice all, key, value;
+	const char *at = target->query, *end;
 
-	if (!slice_eq(head->method, SLICE("POST")))
+	if (!slice_eq(head->method, SLICE("POST")) || at == NULL)
 		return NULL;
-	while (next_parameter(&query, &all, &key, &value))
-		if (key_is(key, "_method"))
+	end = at + target->query_len;
+	for (; at < end; at += length_to("&;", at, end) + 1)
+		if (means_method((struct slice){ at, length_to("=&;", at, end) }))
 			return "a query parameter that overrides the method";
 	return NULL;
 }

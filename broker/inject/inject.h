@@ -45,7 +45,7 @@ struct inject {
  */
 const char *inject_refusal(const struct head *head);
 /* The same of the query: frameworks take a POST with _method=DELETE in it for a
- * DELETE. */
+ * DELETE, however PHP lets them spell it (".method", "[method"), behind '&' or ';'. */
 const char *inject_query_refusal(const struct head *head,
     const struct target *target);
 

@@ -539,6 +539,12 @@ test_override(void **state)
 	check_good(false, "POST / HTTP/1.1\r\n" H "x-http-METHOD-override: DELETE"
 	    "\r\n\r\n", NO_METHOD, &head, &keep);
 	assert_ptr_equal(head_override(&head), &head.fields[1]);
+	check_good(false, "POST / HTTP/1.1\r\n" H "X_HTTP.Method~Override: DELETE"
+	    "\r\n\r\n", NO_METHOD, &head, &keep);
+	assert_ptr_equal(head_override(&head), &head.fields[1]);
+	check_good(false, "POST / HTTP/1.1\r\n" H "XXHTTP-Method-Override: DELETE"
+	    "\r\n\r\n", NO_METHOD, &head, &keep);
+	assert_null(head_override(&head));
 	free(keep);
 }
 

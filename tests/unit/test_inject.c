@@ -209,6 +209,9 @@ test_a_secret_cannot_split_the_head(void **state)
 static void
 test_refusal(void **state)
 {
+	static const char *const spelt[] = { ".method=DELETE", "%2emethod=DELETE",
+	    "[method=DELETE", "+_method=DELETE", "%20%20.method=DELETE",
+	    "_method%00x=DELETE", "a=b;_method=DELETE", "a&&_method=DELETE", "+method;" "&_method" };
 	struct request r;
 
 	request(&r, "GET /", "");
@@ -225,6 +228,19 @@ test_refusal(void **state)
 	assert_non_null(inject_query_refusal(&r.head, &r.target));
 	request(&r, "POST /a?_method", "");
 	assert_non_null(inject_query_refusal(&r.head, &r.target));
+	request(&r, "POST /", "X_HTTP_METHOD_OVERRIDE: DELETE\r\n");
+	assert_non_null(inject_refusal(&r.head));
+	for (size_t i = 0; i < sizeof(spelt) / sizeof(spelt[0]); i++) {
+		char line[80];
+
+		snprintf(line, sizeof(line), "POST /a?%s", spelt[i]);
+		request(&r, line, "");
+		assert_non_null(inject_query_refusal(&r.head, &r.target));
+	}
+	request(&r, "POST /a?", "");
+	assert_null(inject_query_refusal(&r.head, &r.target));
+	request(&r, "POST /a?%00_method=1&a.method=1&_meth%00od=1;b&+&=_method", "");
+	assert_null(inject_query_refusal(&r.head, &r.target));
 	request(&r, "POST /a?x_method=DELETE&_methods=1&b=_method=", "");
 	assert_null(inject_query_refusal(&r.head, &r.target));
 	request(&r, "POST /a", "");
