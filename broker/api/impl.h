@@ -193,6 +193,8 @@ void api_claim(struct api_call *call);
 void api_secret_put(struct api_call *call);
 void api_secret_rotate(struct api_call *call);
 void api_secret_revoke(struct api_call *call);
+void api_approval_list(struct api_call *call);
+void api_approval_answer(struct api_call *call);
 void api_secret_list(struct api_call *call);
 void api_policy_reload(struct api_call *call);
 void api_checkpoint(struct api_call *call);

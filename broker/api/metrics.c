@@ -77,6 +77,7 @@ of_gate(struct page *page, struct gate *gate)
 	labelled(page, "grants_total", "event", "revoked", n.grants_revoked);
 	one(page, "runs_total", "counter", "Runs opened.", n.runs_opened);
 	one(page, "runs_open", "gauge", "Runs open now.", n.runs_open);
+	one(page, "approvals_waiting", "gauge", "Questions that wait for a person's answer.", n.approvals_waiting);
 	one(page, "secret_changes_total", "counter", "Secrets stored, rotated or revoked.", n.secrets_changed);
 	head(page, "policy_reloads_total", "counter", "Reloads of the policy pack.");
 	labelled(page, "policy_reloads_total", "result", "ok", n.reloads);

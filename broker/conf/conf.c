@@ -203,6 +203,7 @@ static const struct conf_member upstream_members[] = {
 };
 
 static const struct conf_member client_members[] = {
+	{ "approval_ms", conf_read_unsigned, CONF_RANGE(approval_ms, 0, CONF_HOUR_MS) },
 	{ "head_ms", conf_read_unsigned, CONF_RANGE(head_ms, 1, CONF_HOUR_MS) },
 	{ "idle_ms", conf_read_unsigned, CONF_RANGE(client_idle_ms, 1, 24 * CONF_HOUR_MS) },
 	{ "max_connections", conf_read_unsigned, CONF_RANGE(max_connections, 1, 1000000) },
@@ -258,6 +259,7 @@ set_defaults(struct conf *conf)
 		.connect_ms = 10000,
 		.upstream_idle_ms = 300000,
 		.pool = 128,
+		.approval_ms = 300000,
 		.head_ms = 30000,
 		.client_idle_ms = 300000,
 		.max_connections = 4096,

@@ -25,7 +25,7 @@
  *                                   or just the engine as a string
  *              "bundle": {"from": "https://…"|"/….tar.gz", "key_file": "/…", "ca_file": "/….pem",
  *                         "poll_ms": 60000, "max_bytes": 16777216, "downgrade": false}},
- *   "client": {"head_ms": 30000, "idle_ms": 300000, "max_connections": 4096},
+ *   "client": {"head_ms": 30000, "idle_ms": 300000, "max_connections": 4096, "approval_ms": 300000},
  *   "allow_unlocked_memory": false
  * }
  */
@@ -126,6 +126,7 @@ struct conf {
 	size_t n_resolve;
 	unsigned connect_ms, upstream_idle_ms, pool;
 	unsigned head_ms, client_idle_ms, max_connections;
+	unsigned approval_ms;	/* that a request waits for a person; 0: it does not */
 	bool allow_unlocked_memory;
 	char *path;			/* of conf_load */
 	uint8_t digest[32];		/* of what was read there; zeros: there was no file */

@@ -96,6 +96,7 @@ locks_init(struct gate *gate)
 	    pthread_rwlock_init(&gate->lock, NULL) != 0 ||
 	    pthread_mutex_init(&gate->rules_lock, NULL) != 0 ||
 	    pthread_mutex_init(&gate->refusals_lock, NULL) != 0 ||
+	    approvals_init(&gate->approvals) != 0 ||
 	    secrets_init(&gate->secrets) == -1)
 		return -1;
 	return 0;
@@ -152,6 +153,7 @@ gate_free(struct gate *gate)
 {
 	if (gate == NULL)
 		return;
+	approvals_free(&gate->approvals);
 	refusals_forget(gate);
 	run_ends_forget(gate);
 	while (gate->first_run != NULL) {
@@ -407,4 +409,5 @@ gate_counts(struct gate *gate, struct gate_counts *out)
 	out->reloads = atomic_load(&gate->reloads);
 	out->reloads_failed = atomic_load(&gate->reloads_failed);
 	out->engine_failed = atomic_load(&gate->engine_failed);
+	out->approvals_waiting = approvals_waiting(&gate->approvals);
 }

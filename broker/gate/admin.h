@@ -237,6 +237,36 @@ int gate_grant_revoke(struct gate *gate, struct ledger_port *port,
     struct slice id, const struct run *run, struct gate_grant_info *out,
     struct gate_problem *why);
 
+/* --- what a person is asked ------------------------------------------ */
+
+/* One question; the texts are valid during the call. */
+struct gate_approval_info {
+	const char *id, *state;		/* "q_..."; "waiting", "approved", "denied" */
+	const char *run, *principal, *agent;	/* "": not named */
+	const char *action, *target;	/* "http:POST", a URL: as an agent gave them */
+	const char *secret, *binding;	/* "": none is used */
+	const char *rule, *reason;	/* why it is asked */
+	int64_t asked_s, expires_s;	/* Unix; -1: with the run */
+	unsigned waiting;		/* requests that are held for it now */
+	bool for_run;
+	struct ledger_receipt receipt;	/* of the answer, where there is one */
+};
+void gate_approvals_each(struct gate *gate,
+    void (*each)(void *arg, const struct gate_approval_info *info), void *arg);
+
+struct gate_approval_answer {
+	bool approve;
+	bool for_run;			/* the same again, too, until the run ends */
+	struct peer peer;		/* who says so */
+};
+
+/* Its record is durable before anything goes on under it.  0 after done() was called
+ * with it; -1 with a problem: 404, 409 where it is answered or its run is over. */
+int gate_approval_answer(struct gate *gate, struct ledger_port *port, struct slice id,
+    const struct gate_approval_answer *answer,
+    void (*done)(void *arg, const struct gate_approval_info *info), void *arg,
+    struct gate_problem *why);
+
 /* --- decisions for adapters ------------------------------------------ */
 
 struct gate_action {
@@ -303,6 +333,7 @@ struct gate_counts {
 	uint64_t runs_opened, runs_open;
 	uint64_t secrets_changed, reloads, reloads_failed;
 	uint64_t engine_failed;		/* decisions that OPA gave no answer to */
+	uint64_t approvals_waiting;	/* questions that nobody has answered */
 };
 void gate_counts(struct gate *gate, struct gate_counts *out);
 

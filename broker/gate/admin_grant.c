@@ -24,7 +24,8 @@ struct wish {
 	struct policy_input input;
 	struct policy_decision decision;
 	bool judged;			/* decision is the engine's */
-	const char *verdict;		/* for the record */
+	struct ledger_receipt consent;	/* a person's, where there is one: */
+	bool person;			/* somebody answered */
 	struct gate_problem *why;
 	struct grant_request requests[2];	/* the input points into them, */
 	char name[48];				/* and here: "http:POST" */
@@ -111,6 +112,36 @@ peer_step(struct wish *wish)
 }
 
 static int
+ask_person(struct wish *wish, const struct grant_request *request, struct slice query)
+{
+	const int len = words_input(wish->thread, wish->run, &wish->input, false);
+	char action[sizeof(wish->name) + 8], id[GATE_ID_MAX], text[GATE_WHY_MAX];
+	const struct approval_question question = { .run = wish->run,
+	    .action = action, .target = &request->target, .query = query,
+	    .secret = wish->binding->secret, .binding = wish->binding->id,
+	    .rule = wish->decision.rule, .reason = wish->decision.reason,
+	    .input = wish->thread->input, .input_len = len > 0 ? (size_t)len : 0,
+	    .policy = wish->rules->digest };
+	const struct approval_no *why;
+	enum approval_answer answer;
+
+	snprintf(action, sizeof(action), "grant %s", wish->name);
+	answer = len <= 0 ? APPROVAL_UNWRITABLE :
+	    approvals_ask(wish->gate, &question, id, &wish->consent);
+	wish->person = answer == APPROVAL_GIVEN || answer == APPROVAL_DENIED;
+	wish->grant->approved = answer == APPROVAL_GIVEN;
+	if (wish->grant->approved)
+		return 0;
+	if (answer == APPROVAL_WAITING) {
+		snprintf(text, sizeof(text), "have the operator answer it "
+		    "(`countersign approve %s`), then ask for the grant again", id);
+		return no(wish, 403, "ask/waiting", wish->decision.reason, text);
+	}
+	why = approvals_no(answer);
+	return no(wish, why->status, why->rule, why->reason, why->remedy);
+}
+
+static int
 ask_policy(struct wish *wish, const struct grant_request *request)
 {
 	struct policy_decision *decision = &wish->decision;
@@ -124,17 +155,15 @@ ask_policy(struct wish *wish, const struct grant_request *request)
 	wish->input.action.name = input_text(wish->name);
 	gate_judge(wish->thread, wish->rules, &wish->input, decision);
 	wish->judged = true;
-	if (decision->verdict == POLICY_ALLOW &&
+	if (decision->verdict != POLICY_DENY &&
 	    !delegation_covers(wish->run, &wish->input))
 		return no(wish, 403, "delegation/scope",
 		    "the run was opened for less than this",
 		    "ask the run above, or have it open one with more scopes");
 	if (decision->verdict == POLICY_ALLOW)
 		return 0;
-	wish->verdict = decision->verdict == POLICY_ASK ? "ask" : "deny";
 	if (decision->verdict == POLICY_ASK)
-		return no(wish, 403, "ask/no-approver", decision->reason,
-		    "nobody can be asked yet: have the policy allow it");
+		return ask_person(wish, request, query);
 	if (decision->failed)
 		return no(wish, 503, decision->rule, decision->reason,
 		    "no grant was given; see that the policy server runs and answers in time");
@@ -219,9 +248,12 @@ allow_body(struct wish *wish, char *buf, size_t cap)
 	json_out_object(&out, NULL);
 	json_out_str(&out, "state", "issued");
 	json_out_str(&out, "grant", grant->id);
-	json_out_hex(&out, "parent", wish->run->receipt.leaf, LEDGER_LEAF_LEN);
+	json_out_hex(&out, "parent", wish->person ? wish->consent.leaf :
+	    wish->run->receipt.leaf, LEDGER_LEAF_LEN);
 	json_out_str(&out, "rule", wish->decision.rule);
 	json_out_str(&out, "reason", wish->decision.reason);
+	if (wish->person)
+		json_out_str(&out, "by", "person");
 	words_engine(&out, &wish->decision);
 	json_out_str(&out, "action", wish->options->action);
 	json_out_int(&out, "uses", grant->uses);
@@ -241,7 +273,8 @@ record_refusal(struct wish *wish, struct ledger_port *port, char *buf,
 	struct ledger_receipt receipt;
 	struct gate_problem failure;
 	struct words_decision what = {
-		.decision = wish->verdict, .rule = why->rule,
+		.decision = strcmp(why->rule, "ask/waiting") == 0 ? "ask" : "deny",
+		.person = wish->person, .rule = why->rule,
 		.reason = why->detail, .remedy = why->remedy,
 		.status = why->status, .kind = "grant", .route = "api",
 		.parent = &wish->run->receipt, .peer = &wish->options->peer,
@@ -369,7 +402,6 @@ gate_grant_issue(struct gate *gate, struct gate_thread *thread,
 	wish->run = run;
 	wish->options = options;
 	wish->why = why;
-	wish->verdict = "deny";
 	wish->rules = gate_rules(gate);
 	input_begin(&wish->input);
 	input_run(&wish->input, run);

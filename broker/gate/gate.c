@@ -16,6 +16,8 @@ parent_of(const struct passage *p)
 {
 	if (p->grant != NULL)
 		return &p->grant->receipt;
+	if (p->out->allow && p->person)
+		return &p->consent;
 	return p->run != NULL ? &p->run->receipt : NULL;
 }
 
@@ -24,7 +26,7 @@ word(struct passage *p, bool with_input)
 {
 	struct gate_verdict *out = p->out;
 	struct words_decision what = {
-		.decision = out->allow ? "allow" : p->decision,
+		.decision = out->allow ? "allow" : "deny",
 		.rule = out->rule, .reason = out->reason,
 		.remedy = out->allow ? NULL : out->remedy,
 		.status = out->allow ? 0 : out->status,
@@ -36,6 +38,7 @@ word(struct passage *p, bool with_input)
 		.input = with_input ? &p->input : NULL,
 		.tainted = p->carried.tainted,
 		.judged = p->judged,
+		.person = p->person,
 	};
 
 	return words_decision(p->thread, p->run, &what, out->record,
@@ -67,7 +70,7 @@ record_step(struct passage *p)
 static void
 verdict_begin(struct gate *gate, struct rules *held, struct gate_verdict *out)
 {
-	out->allow = out->tainted = false;
+	out->allow = out->held = out->tainted = false;
 	out->status = 0;
 	out->rule[0] = out->reason[0] = out->remedy[0] = '\0';
 	out->rules = gate_rules_now(gate, held);
@@ -75,7 +78,7 @@ verdict_begin(struct gate *gate, struct rules *held, struct gate_verdict *out)
 	out->secret = NULL;
 	out->needles = NULL;
 	out->version = 0;
-	out->grant[0] = '\0';
+	out->grant[0] = out->question[0] = '\0';
 	out->max_bytes = -1;
 	out->record_type = "refusal";
 	out->record_len = 0;
@@ -135,14 +138,14 @@ input_start(struct passage *p)
 	p->have_input = true;
 }
 
-/* It was only looked at so far: nothing is booked, spent or to be recorded. */
-static bool
+/* It was only looked at so far: nothing is spent or to be recorded. */
+static void
 put_off(struct passage *p)
 {
+	give_back(p);
 	carried_release(&p->carried);
 	gate_verdict_release(p->out);
 	gate_outcome_done(p->run);
-	return false;
 }
 
 /* The rules that decide may have come into force since the head was read: then the
@@ -169,15 +172,16 @@ gate_decide(struct gate *gate, struct gate_thread *thread,
 {
 	struct gate_request request = *asked;
 	struct passage p = { .gate = gate, .thread = thread,
-	    .request = &request, .run = request.run, .out = out,
-	    .decision = "deny" };
+	    .request = &request, .run = request.run, .out = out };
 
 	verdict_begin(gate, request.rules, out);
 	input_start(&p);
 	gate_run_hold(p.run);	/* before it is looked at: see there */
 	out->allow = one_snapshot(&p, &request) && passage_go(&p);
-	if (p.later)
-		return put_off(&p);
+	if (p.later || out->held) {
+		put_off(&p);
+		return !p.later;
+	}
 	record_step(&p);
 	if (!out->allow) {
 		give_back(&p);

@@ -87,6 +87,7 @@ struct gate_request {
 
 struct gate_verdict {
 	bool allow;
+	bool held;			/* neither: a person is asked; only question is set */
 	bool tainted;			/* the request's target must not be shown */
 	unsigned status;		/* of the refusal: 400, 401, 403, 407, 413, 429, 502, 503 */
 	char rule[128], reason[GATE_WHY_MAX], remedy[GATE_WHY_MAX];
@@ -97,6 +98,7 @@ struct gate_verdict {
 	struct redact_needles *needles;	/* referenced; NULL: nothing to redact */
 	uint32_t version;
 	char grant[40];			/* the grant's id, or "" */
+	char question[40];		/* held: the question's id */
 	int64_t max_bytes;		/* of the request body, or into a tunnel; -1: no limit */
 
 	/* To be submitted before anything else happens.  On allow the record
@@ -106,7 +108,8 @@ struct gate_verdict {
 	char record[GATE_RECORD_MAX];
 };
 
-/* Never fails: what goes wrong is a refusal.  Release out when done.  The run
+/* Never fails: what goes wrong is a refusal; where a person is to decide (out->held),
+ * nothing has happened, and it is asked again after the answer.  Release out when done.  The run
  * may close, and the binding be revoked, while the record is on its way: look
  * at run_open_p once more before anything is sent.
  * False only for request->now, where the vault's store would have to be asked and
@@ -215,6 +218,12 @@ struct gate_cut {
 	const char *secret;
 	uint32_t version;		/* of the secret */
 };
+
+/* So many more requests, or fewer, are held for that question. */
+void gate_approval_held(struct gate *gate, const char *id, int more);
+/* Called (from any thread) when it has its answer; NULL: nobody is told. */
+void gate_on_answer(struct gate *gate, void (*told)(void *arg, const char *id),
+    void *arg);
 
 /* Called (from any thread) so that these streams can be cut. */
 void gate_on_revoke(struct gate *gate,

@@ -11,6 +11,7 @@
  *   secrets.lock see secrets.h
  *   refusals_lock all runs' refusals; held for a look
  *   anchored's   taken alone; held over the record of an anchor
+ *   approvals.lock see approvals.h
  * Everything that counts is atomic.  What a table points to is freed only when
  * its last reference goes; tables hold one.
  */
@@ -18,6 +19,7 @@
 #define BROKER_GATE_IMPL_H
 
 #include "gate/admin.h"
+#include "gate/approvals.h"
 #include "gate/keyed.h"
 #include "gate/refusals.h"
 #include "gate/secrets.h"
@@ -102,6 +104,7 @@ struct grant {
 	int64_t uses, expires_ns, expires_s;	/* clock_boot_ns; Unix */
 	_Atomic int64_t left;		/* requests */
 	atomic_bool revoked;
+	bool approved;			/* a person agreed to it */
 	struct ledger_receipt receipt;
 	struct grant *next;		/* of the run, newest first; under gate->lock */
 };
@@ -172,6 +175,7 @@ struct gate {
 	pthread_mutex_t rules_lock;
 	_Atomic(struct rules *) rules;
 	struct secrets secrets;
+	struct approvals approvals;
 
 	/* pack_look.c; under admin, but for the last */
 	char pack_seen[POLICY_DIGEST_LEN + 1];	/* in force when it was looked; "": look again */

@@ -3,7 +3,10 @@
 #include "gate/budget.h"
 #include "gate/delegation.h"
 #include "gate/input.h"
+#include "gate/words.h"
 #include "redact/redact.h"
+
+#include <stdio.h>
 
 /* --- refusing -------------------------------------------------------- */
 
@@ -167,14 +170,49 @@ budget_step(struct passage *p)
 	return true;
 }
 
-/* A person's answer is awaited here once there is somebody to ask. */
-static bool
-ask_step(struct passage *p, const struct policy_decision *decision)
+static enum approval_answer
+answer_to(struct passage *p)
 {
-	p->decision = "ask";
-	return passage_refuse(p, 403, "ask/no-approver", decision->reason[0] != '\0' ?
-	    decision->reason : "the policy wants a person's consent",
-	    "nobody can be asked yet: have the policy allow it, or do it by hand");
+	const struct policy_decision *decision = p->judged;
+	const struct binding *binding = p->carried.binding;
+	const int len = words_input(p->thread, p->run, &p->input, false);
+	char action[HEAD_METHOD_MAX + 8];
+	const struct approval_question question = { .run = p->run,
+	    .action = action, .target = p->request->target,
+	    .query = p->carried.query, .rule = decision->rule,
+	    .reason = decision->reason, .input = p->thread->input,
+	    .input_len = len > 0 ? (size_t)len : 0,
+	    .secret = binding != NULL ? binding->secret : NULL,
+	    .binding = binding != NULL ? binding->id : NULL,
+	    .policy = p->out->rules->digest };
+
+	if (len <= 0)
+		return APPROVAL_UNWRITABLE;
+	if (p->request->kind == GATE_CONNECT)
+		snprintf(action, sizeof(action), "connect");
+	else
+		snprintf(action, sizeof(action), "http:%.*s",
+		    (int)p->request->method.n, p->request->method.p);
+	return approvals_ask(p->gate, &question, p->out->question, &p->consent);
+}
+
+/* The policy leaves it to a person.  Who agreed to a grant agreed to its uses. */
+static bool
+ask_step(struct passage *p)
+{
+	enum approval_answer answer;
+	const struct approval_no *no;
+
+	p->person = p->grant != NULL && p->grant->approved;
+	if (p->person)
+		return true;
+	answer = answer_to(p);
+	p->person = answer == APPROVAL_GIVEN || answer == APPROVAL_DENIED;
+	p->out->held = answer == APPROVAL_WAITING;
+	if (answer == APPROVAL_GIVEN || answer == APPROVAL_WAITING)
+		return answer == APPROVAL_GIVEN;
+	no = approvals_no(answer);
+	return passage_refuse(p, no->status, no->rule, no->reason, no->remedy);
 }
 
 /* What is to be done about a denial.  A host that nobody has spoken of is the
@@ -196,12 +234,10 @@ policy_step(struct passage *p)
 	budget_used_again(p->run, &p->input.budget);	/* with this request */
 	gate_judge(p->thread, out->rules, &p->input, decision);
 	p->judged = decision;
-	if (decision->verdict == POLICY_ASK)
-		return ask_step(p, decision);
 	if (decision->failed)
 		return passage_refuse(p, 503, decision->rule, decision->reason,
 		    "nothing was sent; see that the policy server runs and answers in time");
-	if (decision->verdict != POLICY_ALLOW)
+	if (decision->verdict == POLICY_DENY)
 		return passage_refuse(p, 403, decision->rule[0] != '\0' ?
 		    decision->rule : "policy/deny", decision->reason,
 		    denial_remedy(decision));
@@ -226,7 +262,7 @@ policy_step(struct passage *p)
 		redact_needles_unref(out->needles);
 		out->needles = NULL;
 	}
-	return true;
+	return decision->verdict == POLICY_ALLOW || ask_step(p);
 }
 
 /* The last step that can refuse: of many at once, one request a use. */

@@ -23,10 +23,12 @@ struct passage {
 	bool have_input, counted;	/* counted: a request is booked, */
 	bool counted_binding;		/* and one to the binding, which is limited */
 	int64_t cost;			/* booked */
-	const char *decision;		/* for the record: "allow", "deny", "ask" */
+	struct ledger_receipt consent;	/* a person's, where there is one: */
+	bool person;			/* somebody answered */
 };
 
-/* True where it may go; else out says why not, or (later) nothing is decided. */
+/* True where it may go; else out says why not, or nothing is decided (later, or
+ * held in out). */
 bool passage_go(struct passage *p);
 
 /* Fills out's refusal; false, for the step that ends with it. */

@@ -115,12 +115,12 @@ words_engine(struct json_out *out, const struct policy_decision *judged)
 	text_out(out, "decision_id", judged->id);
 }
 
-/* The policy said yes to it, or was not asked. */
+/* Refused though the policy agreed, would have asked, or was not asked itself. */
 static bool
 by_gate(const struct words_decision *what)
 {
-	return strcmp(what->decision, "allow") != 0 &&
-	    (what->judged == NULL || what->judged->verdict == POLICY_ALLOW);
+	return strcmp(what->decision, "deny") == 0 &&
+	    (what->judged == NULL || what->judged->verdict != POLICY_DENY);
 }
 
 int
@@ -136,8 +136,8 @@ words_decision(struct gate_thread *thread, const struct run *run,
 	text_out(&out, "rule", what->rule);
 	text_out(&out, "reason", what->reason);
 	text_out(&out, "remedy", what->remedy);
-	if (by_gate(what))
-		json_out_str(&out, "by", "gate");
+	if (what->person || by_gate(what))
+		json_out_str(&out, "by", what->person ? "person" : "gate");
 	words_engine(&out, what->judged);
 	if (what->status != 0)
 		json_out_uint(&out, "status", what->status);

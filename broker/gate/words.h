@@ -23,6 +23,7 @@ struct words_decision {
 	const struct policy_input *input;
 	const struct target *place;	/* where there is no input: scheme, host, port only */
 	bool tainted;			/* host and path must not be shown */
+	bool person;			/* somebody answered the policy's question */
 	const struct policy_decision *judged;	/* the engine's word; NULL: it was not asked */
 };
 

@@ -99,6 +99,8 @@ retire(struct conn *conn, void (*close_stream)(struct stream *stream))
 
 	if (conn->state == CONN_DEAD)
 		return;
+	if (conn->state == CONN_HELD)
+		held_refuse(conn, "the connection was closed before a person answered");
 	conn->state = CONN_DEAD;
 	timer_stop(&conn->timer);
 	if (conn->exchange != NULL)
@@ -281,6 +283,7 @@ static const struct {
 	[CONN_TLS] = { front_handshake, true },
 	[CONN_HEAD] = { run_head, false },
 	[CONN_DECIDE] = { request_asked, true },
+	[CONN_HELD] = { request_asked, true },
 	[CONN_RECORD] = { request_recorded, true },
 	[CONN_UPSTREAM] = { relay_upstream, true },
 	[CONN_RELAY] = { relay_run, true },
@@ -298,6 +301,8 @@ client_gone(struct conn *conn)
 	if (conn->state == CONN_TLS)
 		front_refused(conn, "tls/handshake",
 		    "the client left before its TLS handshake was done");
+	else if (conn->state == CONN_HELD)
+		held_refuse(conn, HELD_CLIENT_LEFT);
 	if (conn->exchange != NULL && conn->exchange->error == NULL)
 		conn->exchange->error = "client_gone";
 	conn_close(conn);
@@ -359,6 +364,10 @@ on_time(struct timer *timer)
 		buf_free(&conn->in);
 		buf_free(&conn->out);
 		worker_limit(conn->worker, &conn->timer, TIME_CLIENT);
+		return;
+	}
+	if (conn->state == CONN_HELD) {
+		held_look(conn);
 		return;
 	}
 	if (conn->state == CONN_TLS)
@@ -557,6 +566,10 @@ conn_cut_overdue(struct worker *worker)
 		limited = limited || (left >= 0 && left != INT64_MAX);
 		if (left >= 0 || only_answers(conn))
 			continue;
+		if (conn->state == CONN_HELD) {
+			held_again(conn);
+			continue;
+		}
 		conn->exchange->error = "budget_wall";
 		conn_reset(conn);
 	}
@@ -575,6 +588,10 @@ conn_cut(struct worker *worker, const struct gate_cut *what)
 			conn->exchange->overtaken = true;
 		if (only_answers(conn) || !concerned(conn, what))
 			continue;
+		if (conn->state == CONN_HELD) {
+			held_again(conn);	/* which says why */
+			continue;
+		}
 		if (conn->exchange != NULL)
 			conn->exchange->error = "revoked";
 		conn_reset(conn);

@@ -19,6 +19,7 @@ enum conn_state {
 	CONN_TLS,	/* handshake of an intercepted connection */
 	CONN_HEAD,	/* between requests, or within a head */
 	CONN_DECIDE,	/* a policy server is being asked */
+	CONN_HELD,	/* a person is being asked */
 	CONN_RECORD,	/* allowed; the record is not durable yet */
 	CONN_UPSTREAM,	/* recorded; the upstream is not ready yet */
 	CONN_RELAY,	/* request and response on their way */
@@ -87,6 +88,8 @@ struct exchange {
 	/* The decision. */
 	bool asked;		/* the decider has it: nothing of it may be freed */
 	bool overtaken;		/* meanwhile something was revoked */
+	bool held;		/* counted as waiting for a person's answer, */
+	int64_t held_until_ms;	/* and no longer than this (worker_now_ms) */
 	bool decided;		/* verdict holds references */
 	bool waiting;		/* for a receipt */
 	bool recorded;		/* it came: durable */
@@ -201,9 +204,28 @@ void request_begin(struct conn *conn, struct exchange *exchange, size_t head_len
 void request_malformed(struct conn *conn, struct exchange *exchange,
     const struct head_error *error);
 void request_described(const struct exchange *exchange, struct gate_request *out);
-enum step request_asked(struct conn *conn);		/* CONN_DECIDE */
+enum step request_asked(struct conn *conn);		/* CONN_DECIDE, CONN_HELD */
 enum step request_recorded(struct conn *conn);		/* CONN_RECORD */
+void request_decide(struct conn *conn);
 void request_dial(struct conn *conn, bool fresh);
+
+/* --- held.c ------------------------------------------------------------ */
+
+#define HELD_CLIENT_LEFT "the client left before a person answered"
+
+/* The verdict says so. */
+void held_begin(struct conn *conn);
+/* Now and then: is somebody still there, and time left? */
+void held_look(struct conn *conn);
+/* It ends without an answer, which is recorded. */
+void held_refuse(struct conn *conn, const char *why);
+void held_for_nobody(struct exchange *exchange);
+/* Decide once more: there is an answer, or a reason to refuse. */
+void held_again(struct conn *conn);
+/* The same for all that wait for that question. */
+void held_answered(struct worker *worker, const char *id);
+/* The broker ends. */
+void held_stop(struct worker *worker);
 
 /* --- respond.c --------------------------------------------------------- */
 

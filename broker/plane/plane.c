@@ -77,6 +77,38 @@ on_revoke(void *arg, const struct gate_cut *what)
 		post_cut(&plane->workers[i], what);
 }
 
+/* --- a person's answer ------------------------------------------------ */
+
+struct answer {
+	struct message message;
+	char id[40];
+};
+
+static void
+take_answer(struct worker *worker, struct message *message)
+{
+	struct answer *answer = (struct answer *)message;
+
+	held_answered(worker, answer->id);
+	free(answer);
+}
+
+/* Without memory they wait for their time limit, and ask again. */
+static void
+on_answer(void *arg, const char *id)
+{
+	struct plane *plane = arg;
+	struct answer *answer;
+
+	for (unsigned i = 0; i < plane->started; i++) {
+		if ((answer = malloc(sizeof(*answer))) == NULL)
+			continue;
+		answer->message.run = take_answer;
+		snprintf(answer->id, sizeof(answer->id), "%s", id);
+		worker_post(&plane->workers[i], &answer->message);
+	}
+}
+
 /* --- start ------------------------------------------------------------ */
 
 /*
@@ -184,6 +216,7 @@ plane_start(const struct plane_options *options, char *err, size_t err_len)
 		plane->started++;
 	}
 	gate_on_revoke(plane->gate, on_revoke, plane);
+	gate_on_answer(plane->gate, on_answer, plane);
 	return plane;
 }
 
@@ -221,6 +254,7 @@ plane_stop(struct plane *plane, unsigned grace_ms)
 		wake_all(plane);
 		wait_for_rest(plane, grace_ms);
 		gate_on_revoke(plane->gate, NULL, NULL);
+		gate_on_answer(plane->gate, NULL, NULL);
 		for (unsigned i = 0; i < plane->started; i++)
 			atomic_store(&plane->workers[i].stop_now, true);
 		wake_all(plane);

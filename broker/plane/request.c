@@ -150,6 +150,10 @@ go_on(struct conn *conn, enum gate_kind kind)
 	struct exchange *exchange = conn->exchange;
 	struct worker *worker = conn->worker;
 
+	if (exchange->verdict.held) {
+		held_begin(conn);
+		return;
+	}
 	if (!exchange->verdict.allow) {
 		respond_verdict(conn, &exchange->verdict);
 		return;
@@ -173,7 +177,10 @@ go_nowhere(struct exchange *exchange)
 {
 	if (exchange->error == NULL)
 		exchange->error = "client_gone";
-	record_submit(exchange, &exchange->verdict);
+	if (exchange->verdict.held)
+		held_for_nobody(exchange);
+	else
+		record_submit(exchange, &exchange->verdict);
 	if (!exchange->waiting)
 		exchange_end(exchange);
 }
@@ -225,8 +232,8 @@ request_asked(struct conn *conn)
 	return STEP_WAIT;
 }
 
-static void
-decide(struct conn *conn)
+void
+request_decide(struct conn *conn)
 {
 	struct exchange *exchange = conn->exchange;
 	struct worker *worker = conn->worker;
@@ -266,7 +273,7 @@ begin_proxy(struct conn *conn)
 	else if (connect && route_front(exchange))
 		front_begin(conn);
 	else
-		decide(conn);
+		request_decide(conn);
 }
 
 static void
@@ -280,7 +287,7 @@ begin_inner(struct conn *conn)
 		respond_refuse(conn, 400, "http/nested-connect",
 		    "CONNECT within a tunnel", "use one tunnel");
 	else if (route_inner(conn) && crowd_admits(conn))
-		decide(conn);
+		request_decide(conn);
 }
 
 static void
@@ -293,7 +300,7 @@ begin_reverse(struct conn *conn)
 		return;
 	exchange->run = route_run_of_reverse(exchange);
 	if (crowd_admits(conn))
-		decide(conn);
+		request_decide(conn);
 }
 
 void

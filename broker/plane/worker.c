@@ -14,6 +14,7 @@
 #define QUIET_MS 500
 #define PAUSE_MS 50
 #define WALL_MS 500
+#define HELD_MS 500
 #define POOL_MS 60000		/* servers close idle connections after about as long */
 #define OUTCOME_MS 5		/* until outcomes alone wake the recorder */
 #define POSTPONE_US 200		/* that a decision may wait to be handed over with others */
@@ -288,6 +289,7 @@ stop_accepting(struct worker *worker)
 	if (worker->listener.fd >= 0)
 		epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->listener.fd, NULL);
 	worker->listener.fd = -1;
+	held_stop(worker);
 	conn_close_idle(worker);
 	upstream_close_idle(worker);
 }
@@ -372,6 +374,8 @@ init_limits(struct worker *worker, const struct conf *conf)
 	timer_queue_init(&worker->limits[TIME_POOL],
 	    conf->upstream_idle_ms < POOL_MS ? conf->upstream_idle_ms : POOL_MS);
 	timer_queue_init(&worker->limits[TIME_LINGER], LINGER_MS);
+	timer_queue_init(&worker->limits[TIME_HELD],
+	    conf->approval_ms < HELD_MS ? conf->approval_ms : HELD_MS);
 	timer_queue_init(&worker->limits[TIME_PAUSE], PAUSE_MS);
 	worker->pause.fire = on_pause_over;
 	timer_queue_init(&worker->limits[TIME_WALL], WALL_MS);

@@ -36,6 +36,7 @@ enum time_limit {
 	TIME_UPSTREAM,		/* an upstream that neither sends nor takes */
 	TIME_POOL,		/* an idle pooled connection */
 	TIME_LINGER,		/* a client to read our last words */
+	TIME_HELD,		/* between two looks at a request that waits for a person */
 	TIME_FLOOD,		/* counted refusals, before they are told */
 	TIME_WALL,		/* between two looks at runs whose time is limited */
 	TIME_OUTCOME,		/* records that nobody waits for, before the recorder is woken for them */

@@ -54,6 +54,8 @@ decision_of(const struct value *body)
 	const struct value *said = value_member(body, "decision");
 	size_t i;
 
+	if (value_is_text(value_member(body, "by"), "person"))
+		return "ask";	/* and somebody answered */
 	if (said == NULL)	/* a grant that was given */
 		return value_is_text(value_member(body, "state"),
 		    "issued") ? "allow" : NULL;

@@ -13,7 +13,7 @@ struct record {
 	const char *why;		/* not NULL: it cannot be read; nothing below is there */
 	const struct value *body;
 	const struct value *input;	/* as the policy saw it; NULL: none was kept */
-	const char *decision;		/* "allow", "deny", "ask" */
+	const char *decision;		/* the policy's word: "allow", "deny", "ask" */
 	const struct value *policy;	/* digest of the pack, in the envelope */
 	int64_t seq;			/* -1 where the line has none */
 	const struct value *rule;

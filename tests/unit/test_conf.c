@@ -70,7 +70,7 @@ everything(void **state)
 	    "\"api.example.com:443:127.0.0.1:8443\","
 	    "\"six.example.com:80:[::1]:8080\"],"
 	    "\"connect_ms\":1,\"idle_ms\":2,\"pool\":0},\"client\":{"
-	    "\"head_ms\":3,\"idle_ms\":4,\"max_connections\":5},"
+	    "\"head_ms\":3,\"idle_ms\":4,\"max_connections\":5,\"approval_ms\":6},"
 	    "\"allow_unlocked_memory\":true}", &conf);
 	assert_int_equal(ntohs(conf.listen.sin_port), 8080);
 	assert_int_equal(ntohl(conf.api.sin_addr.s_addr), 0x7f010203);
@@ -89,6 +89,7 @@ everything(void **state)
 	assert_int_equal(conf.resolve[1].to_port, 8080);
 	assert_int_equal(conf.pool, 0);
 	assert_int_equal(conf.max_connections, 5);
+	assert_int_equal(conf.approval_ms, 6);
 	assert_true(conf.allow_unlocked_memory);
 	conf_free(&conf);
 }

@@ -467,21 +467,6 @@ test_obligations(void **state)
 	end(&s);
 }
 
-static void
-test_ask(void **state)
-{
-	struct scene s;
-
-	begin(&s, DATA(""));
-	fake_decide = ask_all;
-	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
-	refused(403, "ask/no-approver");
-	assert_string_equal(verdict.reason, "a person decides this");
-	assert_non_null(strstr(verdict.record, "\"decision\":\"ask\""));
-	gate_verdict_release(&verdict);
-	end(&s);
-}
-
 int
 main(void)
 {
@@ -501,7 +486,6 @@ main(void)
 		cmocka_unit_test(test_bytes_budget),
 		cmocka_unit_test(test_children_narrow),
 		cmocka_unit_test(test_obligations),
-		cmocka_unit_test(test_ask),
 	};
 
 	if (sodium_init() == -1)
