@@ -101,15 +101,19 @@ add_states(const json_t *list)
 void
 api_secret_list(struct api_call *call)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *answer;
+	char unanswered[GATE_WHY_MAX];
 	struct gate_problem why;
 
-	if (gate_secret_each(call->api->options.gate, list_add, list,
-	    &why) == -1) {
+	if (gate_secret_known(call->api->options.gate, list_add, list,
+	    unanswered, sizeof(unanswered), &why) == -1) {
 		json_decref(list);
 		api_refuse_problem(call, &why);
 		return;
 	}
 	add_states(list);
-	api_answer(call, 200, json_pack("{s:o}", "secrets", list));
+	answer = json_pack("{s:o}", "secrets", list);
+	if (answer != NULL && unanswered[0] != '\0')
+		json_object_set_new(answer, "unanswered", json_string(unanswered));
+	api_answer(call, 200, answer);
 }

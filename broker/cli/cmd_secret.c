@@ -296,6 +296,10 @@ secret_list(const struct opts *opts)
 		fputs(reply.text, stdout);
 	else
 		print_list(json_object_get(reply.json, "secrets"));
+	if (json_object_get(reply.json, "unanswered") != NULL)
+		cli_err("note: the vault's store gave no answer, and this is what it "
+		    "said last: %s", cli_clean(client_str(reply.json,
+		    "unanswered")));
 	client_reply_release(&reply);
 	return CLI_OK;
 }

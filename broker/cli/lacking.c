@@ -11,7 +11,8 @@ lacking_secrets(void)
 	struct client_reply reply;
 	json_t *list = NULL;
 
-	if (client_operator("GET", "/v1/secrets", NULL, &reply) == CLIENT_OK)
+	if (client_operator("GET", "/v1/secrets", NULL, &reply) == CLIENT_OK &&
+	    json_object_get(reply.json, "unanswered") == NULL)
 		list = json_incref(json_object_get(reply.json, "secrets"));
 	client_reply_release(&reply);
 	return list;

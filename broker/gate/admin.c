@@ -387,6 +387,22 @@ gate_secret_each(struct gate *gate,
 	return 0;
 }
 
+int
+gate_secret_known(struct gate *gate,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    char *unanswered, size_t cap, struct gate_problem *why)
+{
+	struct vault_error error = { VAULT_IO, "" };
+	enum vault_status status = vault_list_known(gate->vault, each, arg, &error);
+
+	unanswered[0] = '\0';
+	if (status == VAULT_LATER)
+		gate_text_copy(unanswered, cap, error.text);
+	else if (status != VAULT_OK)
+		return vault_problem(&error, why);
+	return 0;
+}
+
 /* --- figures --------------------------------------------------------- */
 
 void

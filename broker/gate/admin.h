@@ -303,6 +303,12 @@ int gate_secret_each(struct gate *gate,
     void (*each)(void *arg, const struct vault_entry *entry), void *arg,
     struct gate_problem *why);
 
+/* The same at once, of a store that may have no answer: unanswered is "", or why it
+ * gave none; then these are what it said last. */
+int gate_secret_known(struct gate *gate,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    char *unanswered, size_t cap, struct gate_problem *why);
+
 /* Read the pack again.  The `policy` record is durable before the new rules
  * decide anything; a bad pack changes nothing (-1, 422). */
 int gate_reload(struct gate *gate, struct ledger_port *port,

@@ -13,6 +13,7 @@
  * again for a second: all who wait behind one that waited in vain are told the same.
  */
 #include "vault/vault.h"
+#include "vault/listing.h"
 #include "vault/withheld.h"
 
 #include <pthread.h>
@@ -24,6 +25,7 @@
 #define BUCKETS 256
 #define CACHED_MAX 1024		/* at least a locked page each */
 #define FAILED_MS 1000
+#define LIST_WAIT_S 1
 
 struct cached {
 	struct cached *next;
@@ -41,6 +43,8 @@ struct vault {
 	struct cached *buckets[BUCKETS];
 	size_t n_cached;
 	struct withheld *withheld;
+	struct listing known;	/* of a store that waits: what it listed last, under `cache` */
+	bool listed;		/* ever */
 	atomic_long asked_s;	/* when ops->changed was last called */
 	/* Under `store`: what it said when it was last asked in vain. */
 	struct vault_error failed;
@@ -243,6 +247,9 @@ vault_put(struct vault *vault, const char *name, const void *bytes, size_t len,
 	if (status == VAULT_OK) {
 		pthread_rwlock_wrlock(&vault->cache);
 		withheld_made(&vault->withheld, name, made);
+		if (vault->listed)
+			listing_add(&vault->known, name, made,
+			    (int64_t)time(NULL), 0);
 		pthread_rwlock_unlock(&vault->cache);
 	}
 	pthread_mutex_unlock(&vault->store);
@@ -396,6 +403,7 @@ vault_revoke(struct vault *vault, const char *name, uint32_t version,
 	if (status == VAULT_OK || status == VAULT_REVOKED ||
 	    status == VAULT_MISSING) {
 		pthread_rwlock_wrlock(&vault->cache);
+		listing_revoke(&vault->known, name, version, (int64_t)time(NULL));
 		withheld_lift(&vault->withheld, name, version);
 		pthread_rwlock_unlock(&vault->cache);
 	}
@@ -403,22 +411,59 @@ vault_revoke(struct vault *vault, const char *name, uint32_t version,
 	return status;
 }
 
-struct listing {
-	struct vault *vault;
-	void (*each)(void *arg, const struct vault_entry *entry);
-	void *arg;
-};
-
 static void
 list_one(void *arg, const char *name, uint32_t version, int64_t created_s,
     int64_t revoked_s)
 {
-	struct listing *listing = arg;
-	struct vault_entry entry = { name, version, created_s, revoked_s };
+	listing_add(arg, name, version, created_s, revoked_s);
+}
 
-	if (revoked_s == 0)
-		entry.revoked_s = withheld_here(listing->vault, name, version);
-	listing->each(listing->arg, &entry);
+/* Caller holds `store`. */
+static enum vault_status
+ask_list(struct vault *vault, struct listing *out, struct vault_error *err)
+{
+	struct vault_error error = { .status = VAULT_OK };
+	enum vault_status status;
+
+	if (failed_just_now(vault, err))
+		return VAULT_IO;
+	status = noted(vault, vault->ops->list(vault->ctx, list_one, out, &error),
+	    &error, err);
+	return status == VAULT_OK && out->failed ?
+	    vault_fail(err, VAULT_IO, "out of memory") : status;
+}
+
+/* Not under a lock: each may ask for what is listed. */
+static void
+give_list(struct vault *vault, const struct listing *listing,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg)
+{
+	for (size_t i = 0; i < listing->n; i++) {
+		const struct listed *one = &listing->all[i];
+		struct vault_entry entry = { one->name, one->version,
+		    one->created_s, one->revoked_s };
+
+		if (entry.revoked_s == 0)
+			entry.revoked_s = withheld_here(vault, one->name,
+			    one->version);
+		each(arg, &entry);
+	}
+}
+
+/* Takes it over where it is one to be remembered. */
+static void
+remember_list(struct vault *vault, enum vault_status status, struct listing *fresh)
+{
+	struct listing old = *fresh;
+
+	if (status == VAULT_OK && vault->ops->waits) {
+		pthread_rwlock_wrlock(&vault->cache);
+		old = vault->known;
+		vault->known = *fresh;
+		vault->listed = true;
+		pthread_rwlock_unlock(&vault->cache);
+	}
+	listing_free(&old);
 }
 
 enum vault_status
@@ -426,16 +471,57 @@ vault_list(struct vault *vault,
     void (*each)(void *arg, const struct vault_entry *entry), void *arg,
     struct vault_error *err)
 {
-	struct listing listing = { vault, each, arg };
-	struct vault_error error = { .status = VAULT_OK };
-	enum vault_status status = VAULT_IO;
+	struct listing fresh = { .n = 0 };
+	enum vault_status status;
 
 	pthread_mutex_lock(&vault->store);
-	if (!failed_just_now(vault, err))
-		status = noted(vault, vault->ops->list(vault->ctx, list_one,
-		    &listing, &error), &error, err);
+	status = ask_list(vault, &fresh, err);
+	pthread_mutex_unlock(&vault->store);
+	give_list(vault, &fresh, each, arg);	/* what there is of it */
+	remember_list(vault, status, &fresh);
+	return status;
+}
+
+/* Somebody else may be waiting for it already. */
+static enum vault_status
+ask_list_soon(struct vault *vault, struct listing *out, struct vault_error *err)
+{
+	enum vault_status status;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += LIST_WAIT_S;
+	if (pthread_mutex_timedlock(&vault->store, &until) != 0)
+		return vault_fail(err, VAULT_IO, "the vault's store has not answered "
+		    "yet");
+	status = ask_list(vault, out, err);
 	pthread_mutex_unlock(&vault->store);
 	return status;
+}
+
+enum vault_status
+vault_list_known(struct vault *vault,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    struct vault_error *err)
+{
+	struct listing list = { .n = 0 }, known = { .n = 0 };
+	enum vault_status status;
+	bool listed = false;
+
+	if (!vault->ops->waits)
+		return vault_list(vault, each, arg, err);
+	if ((status = ask_list_soon(vault, &list, err)) == VAULT_OK) {
+		give_list(vault, &list, each, arg);
+	} else {
+		pthread_rwlock_rdlock(&vault->cache);
+		if ((listed = vault->listed))
+			listing_copy(&known, &vault->known);
+		pthread_rwlock_unlock(&vault->cache);
+		give_list(vault, &known, each, arg);
+		listing_free(&known);
+	}
+	remember_list(vault, status, &list);
+	return listed ? VAULT_LATER : status;
 }
 
 bool
@@ -469,6 +555,7 @@ vault_close(struct vault *vault)
 		return;
 	forget(vault, NULL);
 	withheld_clear(&vault->withheld);
+	listing_free(&vault->known);
 	vault->ops->close(vault->ctx);
 	pthread_rwlock_destroy(&vault->cache);
 	pthread_mutex_destroy(&vault->store);

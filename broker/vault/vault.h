@@ -141,6 +141,13 @@ enum vault_status vault_list(struct vault *vault,
     void (*each)(void *arg, const struct vault_entry *entry), void *arg,
     struct vault_error *err);
 
+/* The same, without waiting for whoever waits for a store that has no answer.
+ * VAULT_LATER: it gave none (err says why), and these are what it said last, with what
+ * was stored and revoked here since. */
+enum vault_status vault_list_known(struct vault *vault,
+    void (*each)(void *arg, const struct vault_entry *entry), void *arg,
+    struct vault_error *err);
+
 /* False where the store knows no such thing. */
 bool vault_edition(struct vault *vault, struct vault_edition *out);
 /* Write it once more, with a generation above that. */

@@ -195,7 +195,7 @@ look_for_secret(const char *name)
 	if (result == CLIENT_OK) {
 		json_array_foreach(json_object_get(reply.json, "secrets"), i, one)
 			found = found || strcmp(client_str(one, "name"), name) == 0;
-		if (!found)
+		if (!found && json_object_get(reply.json, "unanswered") == NULL)
 			cli_err("note: there is no secret %s yet; `countersign "
 			    "secret put %s` stores it", name, name);
 	} else if (result == CLIENT_NO_DAEMON) {
