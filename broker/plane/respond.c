@@ -72,7 +72,10 @@ compose(struct conn *conn, unsigned status, const char *rule,
 	char head[512], body[4096];
 	int n, body_len;
 
-	if (!can_drain(conn))
+	/* Nothing else is asked where a tunnel was refused, and Node's own agent
+	 * waits for the end of the connection before its process ends. */
+	if (!can_drain(conn) || (status != 407 &&
+	    strcmp(conn->exchange->method, "CONNECT") == 0))
 		conn->close = true;
 	body_len = problem(status, rule, reason, remedy, body, sizeof(body));
 	if (body_len < 0)
