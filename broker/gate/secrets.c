@@ -92,9 +92,29 @@ pairs(const struct bindings *bindings, struct held *out)
 	return kept;
 }
 
+/* Working them out takes milliseconds: those of a version that is held already
+ * serve again. */
+static struct redact_needles *
+needles_for(struct secrets *old, const struct held *held)
+{
+	struct slice bytes = secret_bytes(held->secret);
+	struct redact_needles *needles = NULL;
+	const struct held *same = NULL;
+
+	pthread_rwlock_rdlock(&old->lock);
+	if (old->n > 0)
+		same = bsearch(held, old->held, old->n, sizeof(*held), held_order);
+	if (same != NULL && same->version == held->version &&
+	    secret_equal(same->secret, bytes.p, bytes.n))
+		needles = redact_needles_ref(same->needles);
+	pthread_rwlock_unlock(&old->lock);
+	return needles != NULL ? needles : redact_needles_new(bytes,
+	    held->user[0] != '\0' ? held->user : NULL);
+}
+
 /* 1 where it is held now, 0 where the vault has none to use, -1. */
 static int
-fetch(struct held *held, struct vault *vault)
+fetch(struct secrets *old, struct held *held, struct vault *vault)
 {
 	struct vault_error error;
 
@@ -102,8 +122,7 @@ fetch(struct held *held, struct vault *vault)
 	    &error) != VAULT_OK)
 		return 0;
 	errno = 0;
-	held->needles = redact_needles_new(secret_bytes(held->secret),
-	    held->user[0] != '\0' ? held->user : NULL);
+	held->needles = needles_for(old, held);
 	if (held->needles != NULL)
 		return 1;
 	if (errno != EINVAL)
@@ -115,12 +134,12 @@ fetch(struct held *held, struct vault *vault)
 }
 
 static int
-fetch_all(struct held *held, size_t *n, struct vault *vault)
+fetch_all(struct secrets *old, struct held *held, size_t *n, struct vault *vault)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++) {
-		int got = fetch(&held[i], vault);
+		int got = fetch(old, &held[i], vault);
 
 		if (got == -1) {
 			held[kept] = held[i];
@@ -197,7 +216,7 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	held = calloc(bindings_count(bindings) + 1, sizeof(*held));
 	if (held != NULL) {
 		n = pairs(bindings, held);
-		if (fetch_all(held, &n, vault) == 0)
+		if (fetch_all(secrets, held, &n, vault) == 0)
 			sieve = sieve_over(vault, held, n, &known);
 		if (sieve == NULL) {
 			held_free(held, n);

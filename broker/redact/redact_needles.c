@@ -1,4 +1,5 @@
 #include "redact/redact_needles.h"
+#include "secret.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -6,7 +7,7 @@
 
 /*
  * One block of locked memory holds it all: the struct, the items, the secrets'
- * bytes.  sodium_malloc puts its end at a page's end, so sizes are
+ * bytes.  secret_memory_new puts its end at a page's end, so sizes are
  * kept to multiples of the alignment.
  */
 #define ALIGN 16
@@ -30,7 +31,7 @@ allocate(size_t bytes, uint8_t **secrets)
 {
 	size_t items = aligned(sizeof(struct redact_needles));
 	size_t raw = items + aligned(ITEMS_MAX * sizeof(struct redact_item));
-	char *block = sodium_malloc(raw + aligned(bytes));
+	char *block = secret_memory_new(raw + aligned(bytes));
 	struct redact_needles *needles = (struct redact_needles *)(void *)block;
 
 	if (block == NULL)
@@ -257,7 +258,7 @@ redact_needles_new(struct slice secret, const char *user)
 		return NULL;
 	add_secret(needles, secret, user, &to);
 	if (find_starts(needles) == -1) {
-		sodium_free(needles);
+		secret_memory_free(needles);
 		return NULL;
 	}
 	measure(needles);
@@ -276,5 +277,5 @@ redact_needles_unref(struct redact_needles *needles)
 {
 	if (needles != NULL && atomic_fetch_sub_explicit(&needles->refs, 1,
 	    memory_order_acq_rel) == 1)
-		sodium_free(needles);	/* which wipes */
+		secret_memory_free(needles);	/* which wipes */
 }

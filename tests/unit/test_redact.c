@@ -2,6 +2,10 @@
  * what only looks like it for a while goes by unchanged, and not a byte late. */
 #include "redact_case.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define TOKEN "tok_Q7v/x+9Zk\"4&<w>"	/* something of all that is escaped */
 
 /* --- ways to write a secret, by other code than redact's own ---------------- */
@@ -407,10 +411,37 @@ test_refused(void **state)
 	redact_free(NULL);
 }
 
+/* They hold the secret: in memory that cannot be locked there are none. */
+static void
+test_locked(void **state)
+{
+	const struct rlimit none = { 0, 0 };
+	int status = 0;
+	pid_t pid;
+
+#ifdef __SANITIZE_ADDRESS__
+	skip();		/* the address sanitizer turns mlock into nothing */
+#endif
+	if ((pid = fork()) == 0) {
+		/* Root may lock whatever the limit is: become nobody. */
+		if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 ||
+		    (geteuid() == 0 && setuid(65534) != 0))
+			_exit(9);
+		_exit(redact_needles_new(SLICE("long-enough"), NULL) == NULL &&
+		    errno == ENOMEM ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 9)
+		skip();
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_all_escapes),
 		cmocka_unit_test(test_base64),
 		cmocka_unit_test(test_base64_escaped_and_wrapped),
