@@ -253,7 +253,7 @@ take(struct chain *chain, const struct chain_here *here)
 	if (memcmp(s->pack, r->policy.ptr, RECORD_POLICY_LEN) != 0)
 		chain_look_pack(chain, here, s);
 	if (r->type.len == 6 && chain_is(r, "policy"))
-		chain_take_pack(chain, here);
+		chain_take_pack(chain, here, s);
 	if (r->type.len == 5 && chain_is(r, "heads") && !chain_heads_fit(chain, r))
 		chain_note(chain, CHAIN_HEADS, here, s, s->next_seq);
 	if (r->type.len == 3 && chain_is(r, "key") &&

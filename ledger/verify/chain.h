@@ -30,6 +30,7 @@ enum chain_kind {
 	CHAIN_NO_HOLE,		/* a drop that stands behind none, or behind no such one */
 	CHAIN_HEADS,		/* a table of heads that does not fit */
 	CHAIN_CLOCK,		/* earlier than the record before, and not said to be */
+	CHAIN_PACK_OTHER,	/* a change from another pack than its own */
 	CHAIN_PACK,		/* the first of a policy pack that nothing brought in */
 	CHAIN_PACK_BEFORE,	/* the same, where what brought it in may not be known */
 	CHAIN_CROWDED		/* more streams than are kept */

@@ -39,8 +39,9 @@ bool chain_spans(const struct record_line *record);
 void chain_take_state(struct chain *chain, const struct chain_here *here,
     struct chain_stream *stream);
 
-/* A `policy` record brings another pack into force. */
-void chain_take_pack(struct chain *chain, const struct chain_here *here);
+/* A `policy` record brings another pack into force, in place of its own. */
+void chain_take_pack(struct chain *chain, const struct chain_here *here,
+    struct chain_stream *stream);
 
 /* Was the pack that the record names brought into force in the stream's session? */
 void chain_look_pack(struct chain *chain, const struct chain_here *here,

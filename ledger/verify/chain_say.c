@@ -148,11 +148,16 @@ chain_take_state(struct chain *chain, const struct chain_here *here, struct chai
 }
 
 void
-chain_take_pack(struct chain *chain, const struct chain_here *here)
+chain_take_pack(struct chain *chain, const struct chain_here *here, struct chain_stream *s)
 {
-	json_t *object = body(&here->line->record);
+	const struct record_slice own = here->line->record.policy;
+	json_t *object = body(&here->line->record), *from = json_object_get(object, "before");
 	const char *after = json_string_value(json_object_get(object, "after"));
+	const char *before = json_string_value(from);
 
+	if (from != NULL && (before == NULL || strlen(before) != own.len ||
+	    memcmp(before, own.ptr, own.len) != 0))
+		chain_note(chain, CHAIN_PACK_OTHER, here, s, 0);
 	if (after != NULL && record_policy_valid(after, strlen(after)))
 		in_force_add(&chain->packs, after, here->index);
 	json_decref(object);

@@ -87,6 +87,10 @@ flaw(const struct chain *chain, const struct load *load,
 		f = verify_find(result, VERIFY_GAP, "clock", "earlier than the record "
 		    "before it in its stream, and no clock record says so");
 		break;
+	case CHAIN_PACK_OTHER:
+		f = verify_find(result, VERIFY_GAP, "policy", "it says that another policy pack "
+		    "was in force before than the one that it names itself");
+		break;
 	case CHAIN_PACK:
 		f = verify_find(result, VERIFY_GAP, "policy", "it names a policy pack that no "
 		    "open and no policy record before it brings into force");

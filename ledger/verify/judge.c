@@ -189,6 +189,9 @@ judge_completeness(struct pass *pass)
 	else
 		snprintf(s->text, sizeof(s->text), "every record from the first to the "
 		    "close of each of %u streams is here", r->streams);
+	if (r->uncounted)
+		snprintf(s->text + strlen(s->text), sizeof(s->text) - strlen(s->text),
+		    "; its teardown does not count the run's requests");
 	if (pass->chain.before.size > 0)
 		snprintf(s->text + strlen(s->text), sizeof(s->text) - strlen(s->text),
 		    "; it follows another ledger, %.100s with %" PRIu64 " records, which is "

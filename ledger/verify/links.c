@@ -157,6 +157,7 @@ note(struct links *links, const struct walk_batch *batch, unsigned i,
     const char *why)
 {
 	const struct record_line *r = &batch->lines[i].record;
+	const struct record_slice run = links_parent_run(r, kind);
 	struct loose *l;
 
 	if (links->count == LINKS_LOOSE_MAX || !room(links)) {
@@ -165,8 +166,9 @@ note(struct links *links, const struct walk_batch *batch, unsigned i,
 	}
 	l = &links->loose[links->count++];
 	*l = (struct loose){ .kind = (uint8_t)kind, .why = why, .code = code };
-	if (r->run.ptr != NULL)
-		memcpy(l->run, r->run.ptr, r->run.len);
+	l->anywhere = run.ptr == NULL && (kind == RUN || kind == REFUSAL);
+	if (run.ptr != NULL)
+		memcpy(l->run, run.ptr, run.len);
 	memcpy(l->parent, parent, TREE_HASH_LEN);
 	l->place = (struct verify_finding){ .has_index = true, .has_seq = true,
 	    .index = batch->index + i, .seq = r->seq, .line = batch->line + i };
@@ -227,7 +229,10 @@ follow(struct links *links, const struct walk_batch *batch, const struct links_f
 
 	if ((fact->names & MANY) != 0)
 		allowances_put(links->allowances, fact->admits | 7, fact->uses);
-	if ((fact->names & ~MANY) == NOTHING)
+	if ((fact->names & ODD_STATE) != 0)
+		note(links, batch, fact->line, fact->kind, leaf, LINKS_UNKNOWN,
+		    "a grant whose state this version does not know");
+	if ((fact->names & ~(MANY | ODD_STATE)) == NOTHING)
 		return;
 	if ((why = lacks(fact, &code)) == NULL) {
 		parent = recall(links, fact->parent);

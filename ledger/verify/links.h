@@ -7,8 +7,8 @@
  *   use, decision, refusal      a run, a grant, a decision
  *   outcome                     a use, a decision; it must name one
  *
- * The two are of one run, but for a run that was opened below another, and a
- * refusal of what another run holds.  A use, a decision and an outcome are of a
+ * The two are of one run, but for a run that was opened below another, which it may
+ * name, and a refusal of what another run holds.  A use, a decision and an outcome are of a
  * run and name a parent; a use says that it was allowed, and a decision that or
  * that a person is to be asked.  A use or a decision has one outcome at most, and a grant no more uses than its body's `requests`.
  *

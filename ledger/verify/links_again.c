@@ -117,7 +117,7 @@ judge_one(const struct links *links, struct loose *l)
 		return;
 	}
 	l->why = links_misfit(l->kind, l->found);
-	if (l->why == NULL && l->foreign && l->kind != RUN && l->kind != REFUSAL)
+	if (l->why == NULL && l->foreign && !l->anywhere)
 		l->why = "its parent is a record of another run";
 	if (l->why != NULL)
 		return;
@@ -146,7 +146,8 @@ links_judge(struct links *links, struct verify_result *result,
 			judge_one(links, l);
 		if (l->why == NULL)
 			continue;
-		f = verify_find(result, VERIFY_GAP, l->code, "%s", l->why);
+		f = verify_find(result, l->code != NULL && strcmp(l->code, LINKS_UNKNOWN) == 0 ?
+		    VERIFY_NOT_ESTABLISHED : VERIFY_GAP, l->code, "%s", l->why);
 		l->place.verdict = f->verdict;
 		l->place.code = f->code;
 		l->place.count = f->count;

@@ -19,7 +19,11 @@ enum links_kind {
 /* What a record names, and what it lacks. */
 enum links_names { NOTHING = 0, A_PARENT = 1, NO_LEAF = 2, LACKS_ONE = 4,
 	MANY = 8,	/* and it is for more than one use */
-	NOT_ALLOWED = 16, NO_RUN = 32 };
+	NOT_ALLOWED = 16, NO_RUN = 32,
+	ODD_STATE = 64 };	/* a grant that says neither issued nor revoked */
+
+/* The code of what is not established, not a gap. */
+#define LINKS_UNKNOWN "unknown_value"
 
 /* Clear in what is kept of a record once it has what it can have once. */
 #define UNTOUCHED UINT64_C(4)
@@ -30,10 +34,11 @@ struct loose {
 	uint8_t kind;		/* its own */
 	uint8_t found;		/* the parent's kind; OTHER: not found */
 	bool foreign;		/* the parent is of another run */
+	bool anywhere;		/* which it may be */
 	uint32_t uses;		/* of the parent, where it is a grant */
 	uint64_t earlier;	/* records of this kind that name the parent too, before */
 	const char *code, *why;	/* bad; NULL: loose */
-	char run[RECORD_NAME_MAX + 1];
+	char run[RECORD_NAME_MAX + 1];	/* that the parent is of */
 	struct verify_finding place;
 };
 
@@ -62,6 +67,10 @@ bool links_allowed(const struct record_line *record);
 
 /* A run's closing, or that a grant was taken back: it admits nothing. */
 bool links_ended(const struct record_line *record, enum links_kind kind);
+
+/* The run that the record's parent is of; without pointer: of any.  Its own, but for a
+ * run that was opened below another and a refusal. */
+struct record_slice links_parent_run(const struct record_line *record, enum links_kind kind);
 
 /* How many uses a grant's body is for, or ALLOWANCE_ENDLESS. */
 uint32_t links_uses(struct record_slice body);

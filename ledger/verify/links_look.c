@@ -184,6 +184,22 @@ of_another_run(const struct links *links, uint64_t run)
 	return links->only != NULL && run != links->only_run;
 }
 
+struct record_slice
+links_parent_run(const struct record_line *record, enum links_kind kind)
+{
+	static const struct record_slice any = { NULL, 0 };
+	struct record_slice name;
+
+	if (kind != RUN)
+		return kind == REFUSAL ? any : record->run;
+	if (member_is(record->body, "state", "closed"))
+		return record->run;
+	if (!member_find(record->body, "parent_run", &name) || name.len < 2 ||
+	    name.ptr[0] != '"' || name.len > RECORD_NAME_MAX + 2)
+		return any;
+	return (struct record_slice){ name.ptr + 1, name.len - 2 };
+}
+
 /* What it names, and that one's mark. */
 static void
 look_parent(const struct links *links, const struct record_line *record, uint64_t run,
@@ -207,7 +223,8 @@ look_parent(const struct links *links, const struct record_line *record, uint64_
 	}
 	fact->names |= A_PARENT;
 	/* a run may have been opened below another */
-	fact->parent = mark_of(links, parent, fact->kind == RUN ? 0 : run);
+	fact->parent = mark_of(links, parent, fact->kind != RUN ? run :
+	    links_run(links, links_parent_run(record, RUN)));
 }
 
 /* What was not allowed admits nothing.  A question to a person is a decision too. */
@@ -219,6 +236,18 @@ look_refused(const struct links *links, const struct record_line *record, uint64
 	if (!of_another_run(links, run) &&
 	    (fact->kind == USE || !member_is(record->body, "decision", "ask")))
 		fact->names |= NOT_ALLOWED;
+}
+
+/* A word of a newer version may mean that it was taken back. */
+static void
+look_state(const struct record_line *record, struct links_fact *fact)
+{
+	struct record_slice state;
+
+	if (member_find(record->body, "state", &state) &&
+	    !member_is(record->body, "state", "issued") &&
+	    !member_is(record->body, "state", "revoked"))
+		fact->names |= ODD_STATE;
 }
 
 /* A grant for more than one use is taken for touched, and counted elsewhere. */
@@ -239,6 +268,8 @@ look_special(const struct links *links, const struct walk_line *line, uint64_t r
 {
 	const struct record_line *r = &line->record;
 
+	if (fact->kind == GRANT && !of_another_run(links, run))
+		look_state(r, fact);
 	if (links_ended(r, fact->kind))
 		fact->admits = 0;
 	else if (fact->kind == GRANT)

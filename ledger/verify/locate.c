@@ -403,7 +403,7 @@ is_consequence(enum chain_kind kind)
 {
 	return kind == CHAIN_CLOSE || kind == CHAIN_UNOPENED || kind == CHAIN_HEADS ||
 	    kind == CHAIN_CLOCK || kind == CHAIN_CROWDED || kind == CHAIN_OPEN ||
-	    kind == CHAIN_NO_HOLE || kind == CHAIN_PACK || kind == CHAIN_PACK_BEFORE;
+	    kind == CHAIN_NO_HOLE || kind == CHAIN_PACK_OTHER || kind == CHAIN_PACK || kind == CHAIN_PACK_BEFORE;
 }
 
 static void

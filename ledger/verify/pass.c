@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ledger/evidence/facts.h"
+#include "ledger/verify/member.h"
 #include "ledger/verify/pass.h"
 
 /* Roots at the sizes that were signed. */
@@ -76,7 +77,8 @@ follow_run(struct pass *pass, const struct walk_batch *batch)
 		runs_count(pass->runs, &batch->lines[i], index);
 		if (pass->run_records++ == 0)
 			pass->run_first = index;
-		if (pass->opened == UINT64_MAX && is(r->type, "run"))
+		if (pass->opened == UINT64_MAX && is(r->type, "run") &&
+		    member_is(r->body, "state", "open"))
 			pass->opened = index;
 		if (is(r->type, "teardown"))
 			pass->teardown = index;

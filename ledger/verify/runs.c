@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/verify/grant_ids.h"
 #include "ledger/verify/member.h"
 #include "ledger/verify/promises.h"
 #include "ledger/verify/scanned.h"
@@ -35,12 +36,13 @@ struct runs {
 	struct set *set;
 	struct tally tally;	/* a bundle's */
 	struct promises *promises;
+	struct grant_ids *grants;
 	uint64_t found;		/* scans that found a secret */
 	uint64_t found_at;	/* the first of them */
 	struct unended *unended;	/* a ledger's */
 	struct verify_finding finding[VERIFY_FINDINGS_MAX];
 	unsigned findings;	/* kept */
-	uint64_t more, more_unended;
+	uint64_t more, more_open;	/* gaps; what is not established */
 	bool ends_lost;		/* a session closed, and not all that it had opened were kept */
 };
 
@@ -57,8 +59,10 @@ runs_new(const struct load *load)
 		;
 	runs->set = calloc(runs->sets, sizeof(*runs->set));
 	runs->promises = promises_new();
+	runs->grants = grant_ids_new();
 	runs->unended = unended_new();
-	if (runs->set == NULL || runs->promises == NULL || runs->unended == NULL) {
+	if (runs->set == NULL || runs->promises == NULL || runs->grants == NULL ||
+	    runs->unended == NULL) {
 		runs_free(runs);
 		return NULL;
 	}
@@ -72,29 +76,38 @@ runs_free(struct runs *runs)
 		return;
 	free(runs->set);
 	promises_free(runs->promises);
+	grant_ids_free(runs->grants);
 	unended_free(runs->unended);
 	free(runs);
 }
 
 static void
-note(struct runs *runs, const struct walk_batch *batch, unsigned i, const char *code,
-    const char *why)
+note_as(struct runs *runs, const struct walk_batch *batch, unsigned i,
+    enum verify_verdict verdict, const char *code, const char *why)
 {
 	const struct record_line *r = &batch->lines[i].record;
 	struct verify_finding *f;
 
 	if (runs->findings == VERIFY_FINDINGS_MAX) {
-		runs->more++;
+		runs->more += verdict == VERIFY_GAP;
+		runs->more_open += verdict != VERIFY_GAP;
 		return;
 	}
 	f = &runs->finding[runs->findings++];
-	*f = (struct verify_finding){ .verdict = VERIFY_GAP, .code = code,
+	*f = (struct verify_finding){ .verdict = verdict, .code = code,
 	    .has_index = true, .has_seq = true,
 	    .index = batch->index + i, .seq = r->seq, .line = batch->line + i };
 	snprintf(f->what, sizeof(f->what), "%s", why);
 	snprintf(f->file, sizeof(f->file), "%s", runs->load->segment[batch->segment].path);
 	snprintf(f->stream, sizeof(f->stream), "%.*s", (int)r->stream.len, r->stream.ptr);
 	snprintf(f->type, sizeof(f->type), "%.*s", (int)r->type.len, r->type.ptr);
+}
+
+static void
+note(struct runs *runs, const struct walk_batch *batch, unsigned i, const char *code,
+    const char *why)
+{
+	note_as(runs, batch, i, VERIFY_GAP, code, why);
 }
 
 /* In place of the one at i, which was seen longest ago or is this one. */
@@ -154,7 +167,7 @@ note_unended(struct runs *runs, const struct unended_run *run)
 	struct verify_finding *f;
 
 	if (runs->findings == VERIFY_FINDINGS_MAX) {
-		runs->more_unended++;
+		runs->more_open++;
 		return;
 	}
 	f = &runs->finding[runs->findings++];
@@ -198,6 +211,7 @@ take_run(struct runs *runs, uint64_t number, struct run *run,
     const struct walk_batch *batch, unsigned i)
 {
 	const struct record_line *r = &batch->lines[i].record;
+	struct record_slice state;
 
 	if (run->over)
 		note(runs, batch, i, "after_teardown", "a run is gone on with behind its teardown");
@@ -207,6 +221,9 @@ take_run(struct runs *runs, uint64_t number, struct run *run,
 		take_place(runs, &run->opened, batch, i, "a run is opened that was opened before");
 	else if (member_is(r->body, "state", "closed"))
 		take_place(runs, &run->closed, batch, i, "a run is closed that was closed before");
+	else if (member_find(r->body, "state", &state))
+		note_as(runs, batch, i, VERIFY_NOT_ESTABLISHED, "unknown_value",
+		    "a run whose state is none that this version knows: neither open nor closed");
 }
 
 static bool
@@ -332,8 +349,9 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 void
 runs_count(struct runs *runs, const struct walk_line *line, uint64_t index)
 {
-	tally_take(&runs->tally, &line->record);
+	tally_take(&runs->tally, &line->record, index);
 	promises_take(runs->promises, &line->record, line->leaf, index);
+	grant_ids_take(runs->grants, &line->record, line->leaf, index);
 }
 
 void
@@ -351,14 +369,14 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 	if (runs->more > 0)
 		verify_find(result, VERIFY_GAP, "more", "%" PRIu64
 		    " more records that do not fit their run", runs->more);
-	if (runs->more_unended > 0)
-		verify_find(result, VERIFY_NOT_ESTABLISHED, "more", "%" PRIu64
-		    " more runs that are never torn down", runs->more_unended);
+	if (runs->more_open > 0)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "more", "%" PRIu64 " more runs that "
+		    "are never torn down, or whose state is not known", runs->more_open);
 	if (runs->ends_lost)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "no_teardown", "more than %d runs "
 		    "are open at once: whether each was torn down is not known", UNENDED_MAX);
-	if (!dropped)
-		tally_judge(&runs->tally, result);
+	tally_judge(&runs->tally, dropped, result);
+	grant_ids_judge(runs->grants, result);
 	promises_judge(runs->promises, tally_admitted(&runs->tally.sum), result);
 	result->scans_found = runs->found;
 	result->scan_found = runs->found_at;

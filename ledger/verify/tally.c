@@ -23,6 +23,9 @@ take_teardown(struct tally *tally, const struct record_line *r)
 		return;
 	tally->over = true;
 	tally->at_end = tally->sum;
+	tally->places = member_find(r->body, "last_seq", &counts) ||
+	    member_find(r->body, "last_index", &counts) ||
+	    member_find(r->body, "counts", &counts);
 	tally->counts = member_find(r->body, "counts", &counts) && counts.ptr[0] == '{' &&
 	    member_number(counts, "allowed", &tally->allowed) &&
 	    member_number(counts, "refused", &tally->refused) &&
@@ -45,8 +48,34 @@ is_request(const struct record_line *r)
 	return !member_is(r->body, "kind", "action");
 }
 
+static void
+take_odd(struct tally_odd *odd, const struct record_line *r, uint64_t index)
+{
+	if (odd->count++ > 0)
+		return;
+	odd->first = index;
+	odd->first_seq = r->seq;
+}
+
+/* What was not reached has no answer. */
+static void
+take_outcome(struct tally *tally, const struct record_line *r, uint64_t index)
+{
+	const bool withdrawn = member_is(r->body, "ended", "refused");
+	const bool unreached = member_is(r->body, "ended", "unreached");
+	struct record_slice value;
+
+	tally->sum.outcomes++;
+	tally->sum.withdrawn += withdrawn;
+	tally->sum.unreached += unreached;
+	if (unreached && member_find(r->body, "status", &value))
+		take_odd(&tally->opposed, r, index);
+	else if (!unreached && !withdrawn && member_find(r->body, "ended", &value))
+		take_odd(&tally->unknown, r, index);
+}
+
 void
-tally_take(struct tally *tally, const struct record_line *r)
+tally_take(struct tally *tally, const struct record_line *r, uint64_t index)
 {
 	struct tally_sum *sum = &tally->sum;
 
@@ -59,9 +88,7 @@ tally_take(struct tally *tally, const struct record_line *r)
 	} else if (is(r, "refusal")) {
 		sum->refused += is_request(r) ? refusals_of(r) : 0;
 	} else if (is(r, "outcome")) {
-		sum->outcomes++;
-		sum->withdrawn += member_is(r->body, "ended", "refused");
-		sum->unreached += member_is(r->body, "ended", "unreached");
+		take_outcome(tally, r, index);
 	}
 }
 
@@ -93,15 +120,40 @@ apart(uint64_t a, uint64_t b, uint64_t unfinished)
 	return a > b ? a - b > unfinished : b - a > unfinished;
 }
 
-void
-tally_judge(const struct tally *tally, struct verify_result *result)
+/* Brokers have always counted; of a teardown that says nothing of the run it is not known
+ * who wrote it. */
+static void
+judge_uncounted(const struct tally *tally, struct verify_result *result)
+{
+	if (tally->places)
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "the teardown does not "
+		    "count the run's requests: that there were no others is not established");
+	else
+		result->uncounted = true;
+}
+
+static void
+judge_odd(const struct tally_odd *odd, enum verify_verdict verdict, const char *code,
+    const char *why, struct verify_result *result)
+{
+	struct verify_finding *f;
+
+	if (odd->count == 0)
+		return;
+	f = verify_find(result, verdict, code, "%s; %" PRIu64 " in all", why, odd->count);
+	f->has_index = f->has_seq = true;
+	f->index = odd->first;
+	f->seq = odd->first_seq;
+}
+
+/* The counts, with as many requests under way as may be. */
+static void
+judge_counts(const struct tally *tally, struct verify_result *result)
 {
 	const struct tally_sum *then = &tally->at_end, *now = &tally->sum;
 	const uint64_t allowed = tally_admitted(then);
 	uint64_t unfinished;
 
-	if (!tally->counts)
-		return;
 	unfinished = under_way(tally, result);
 	if (apart(allowed, tally->allowed, unfinished) ||
 	    apart(then->unreached, tally->failed, unfinished) ||
@@ -110,6 +162,10 @@ tally_judge(const struct tally *tally, struct verify_result *result)
 		    " allowed, %" PRIu64 " refused and %" PRIu64 " failed; the records are %"
 		    PRIu64 ", %" PRIu64 " and %" PRIu64, tally->allowed, tally->refused,
 		    tally->failed, allowed, then->refused, then->unreached);
+	else if (now->withdrawn > now->refused && now->withdrawn - now->refused > unfinished)
+		verify_find(result, VERIFY_GAP, "teardown", "%" PRIu64 " outcomes say that what "
+		    "was allowed was refused after all, and %" PRIu64 " refusals are here",
+		    now->withdrawn, now->refused);
 	else if (tally->refused - then->refused >
 	    now->refused - then->refused + unfinished)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "the teardown counts %"
@@ -120,4 +176,19 @@ tally_judge(const struct tally *tally, struct verify_result *result)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "teardown", "%" PRIu64
 		    " requests have no outcome, the teardown counts %" PRIu64 " as unfinished",
 		    now->admitted - now->outcomes, tally->unfinished);
+}
+
+void
+tally_judge(const struct tally *tally, bool dropped, struct verify_result *result)
+{
+	judge_odd(&tally->opposed, VERIFY_GAP, "outcome", "an outcome with an answer of what it "
+	    "says was not reached", result);
+	judge_odd(&tally->unknown, VERIFY_NOT_ESTABLISHED, "unknown_value", "an outcome that "
+	    "ended in a way that this version does not know", result);
+	if (dropped || !tally->over)
+		return;
+	if (!tally->counts)
+		judge_uncounted(tally, result);
+	else if (tally->unknown.count == 0)
+		judge_counts(tally, result);
 }

@@ -17,15 +17,21 @@ struct tally {
 	} sum;
 	struct tally_sum at_end;	/* as it stood at the teardown */
 	bool over, counts;
+	bool places;		/* the teardown tells where the run ended */
+	struct tally_odd {
+		uint64_t count, first, first_seq;
+	} unknown, opposed;	/* outcomes that say an unknown `ended`; two things at once */
 	uint64_t allowed, refused, failed, unfinished;	/* as told */
 };
 
 /* Requests that were let through and not withdrawn since. */
 uint64_t tally_admitted(const struct tally_sum *sum);
 
-void tally_take(struct tally *tally, const struct record_line *record);
+/* index: the record's. */
+void tally_take(struct tally *tally, const struct record_line *record, uint64_t index);
 
-/* Findings where the two differ. */
-void tally_judge(const struct tally *tally, struct verify_result *result);
+/* Findings where the two differ, but for where records are said to be dropped; and for
+ * outcomes that do not say how they ended. */
+void tally_judge(const struct tally *tally, bool dropped, struct verify_result *result);
 
 #endif

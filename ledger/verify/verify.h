@@ -122,6 +122,7 @@ struct verify_result {
 	uint64_t scans_found;	/* signed scan records that say a secret was found */
 	uint64_t scan_found;	/* the index of the first of them */
 	uint64_t unclosed;		/* sessions without a close: what they had only counted is not here */
+	bool uncounted;		/* bundle: its run's teardown counts nothing, and none says it would */
 	uint64_t drops;			/* records declared as dropped */
 	struct verify_anchor anchor[TRUST_WITNESSES_MAX + TRUST_AUTHORITIES_MAX];
 	unsigned anchors;

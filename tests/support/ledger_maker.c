@@ -221,13 +221,13 @@ maker_usual(struct maker *maker, size_t n)
 	maker_add(maker, "broker", "open", NULL, "{\"version\":\"test\"}");
 	maker_add(maker, "hook", "open", NULL, "{\"version\":\"test\"}");
 	for (r = 0; r < 2; r++) {
-		opened = maker_add(maker, "broker", "run", runs[r], "{\"event\":\"opened\"}");
+		opened = maker_add(maker, "broker", "run", runs[r], "{\"state\":\"open\"}");
 		for (i = 0; maker->count < (r + 1) * n / 2 - 4; i++) {
 			use(maker, runs[r], opened, i);
 			if (i == 10)
 				maker_seal(maker);
 		}
-		maker_add(maker, "broker", "run", runs[r], "{\"event\":\"closed\"}");
+		maker_add(maker, "broker", "run", runs[r], "{\"state\":\"closed\"}");
 		maker_add(maker, "broker", "teardown", runs[r], "{\"requests\":12}");
 		maker_seal(maker);
 	}

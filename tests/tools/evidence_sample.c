@@ -239,7 +239,7 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 {
 	char body[512], hex[65];
 	uint64_t run, other, use, grant, closed, closed_seq;
-	size_t i;
+	size_t i, refused = 0;
 
 	maker_add(m, "broker", "open", NULL, "{\"origin\":\"" MAKER_ORIGIN "\",\"version\":"
 	    "\"0.1.0\",\"size\":0,\"after_crash\":false}");
@@ -265,6 +265,8 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 		use = put_request(m, i, bad, run, i % 6 == 5);
 		if (i % 6 != 5)
 			put_outcome(m, i, use);
+		else
+			refused++;
 		if (i == 20)
 			put_decision(m, other);
 	}
@@ -276,8 +278,9 @@ put_all(struct maker *m, size_t requests, bool bad, bool drop, bool unclean)
 	else
 		put_clean(m, hex);
 	snprintf(body, sizeof(body), "{\"parent\":\"%s\",\"first_seq\":3,\"last_seq\":%d,"
-	    "\"first_index\":3,\"last_index\":%d,\"counts\":{\"allowed\":1,\"refused\":0}}", hex,
-	    (int)closed_seq, (int)closed);
+	    "\"first_index\":3,\"last_index\":%d,\"counts\":{\"allowed\":%zu,\"refused\":%zu,"
+	    "\"failed\":0,\"unfinished\":0}}", hex, (int)closed_seq, (int)closed,
+	    requests - refused, refused + unclean);
 	maker_add(m, "broker", "teardown", RUN, body);
 	maker_seal(m);
 	put_other_end(m, other);

@@ -312,7 +312,7 @@ bundle_refusals(void **state)
 	remove_tree(dir);
 	maker_init(&m);
 	maker_add(&m, "broker", "open", NULL, "{}");
-	maker_add(&m, "broker", "run", "run_x", "{}");
+	maker_add(&m, "broker", "run", "run_x", "{\"state\":\"open\"}");
 	maker_seal(&m);
 	maker_save(&m, dir, 0);
 	options.ledger = dir;
@@ -349,7 +349,7 @@ bundle_of_a_run_without_end(void **state)
 	options.out = out;
 	maker_init(&m);
 	maker_add(&m, "broker", "open", NULL, "{}");
-	maker_add(&m, "broker", "run", "run_x", "{}");
+	maker_add(&m, "broker", "run", "run_x", "{\"state\":\"open\"}");
 	maker_add(&m, "broker", "secret", "run_x", "{}");
 	/* another stream's opening says nothing of this one */
 	maker_add(&m, "hook", "open", NULL, "{}");
@@ -362,7 +362,7 @@ bundle_of_a_run_without_end(void **state)
 	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
 	assert_non_null(strstr(err, "no signed checkpoint"));
 	maker_seal(&m);
-	maker_add(&m, "broker", "run", "run_y", "{}");
+	maker_add(&m, "broker", "run", "run_y", "{\"state\":\"open\"}");
 	maker_seal(&m);
 	maker_save(&m, dir, 0);
 	assert_int_equal(bundle_write(&options, err, sizeof(err)), 0);

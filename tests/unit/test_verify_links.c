@@ -251,7 +251,6 @@ other_runs(void **state)
 			restart();
 			run = maker_add(&m, "s", "run", "r", "{}");
 			maker_add(&m, "s", "run", "other", of(run, ""));
-			maker_add(&m, "s", "run", "other", of(run, ",\"state\":\"closed\""));
 			use = maker_add(&m, "s", "use", "r", of(run, ""));
 			crowd(far * 400);
 			maker_add(&m, "s", "refusal", "other", of(run, ""));
@@ -259,6 +258,57 @@ other_runs(void **state)
 			finds_one("parent", maker_add(&m, "s", types[i], "other", of(at, "")));
 		}
 	}
+}
+
+/* A run's closing is of its own opening, and one below another of the run that it names. */
+static void
+runs_own(void **state)
+{
+	static const struct { const char *more; bool good; } cases[] = {
+		{ ",\"state\":\"open\",\"parent_run\":\"r\"", true },
+		{ ",\"state\":\"open\",\"parent_run\":\"r2\"", false },
+		{ ",\"state\":\"open\",\"parent_run\":\"other\"", false },
+		{ ",\"state\":\"closed\"", false },
+	};
+	uint64_t run, at;
+	unsigned i, far;
+
+	for (i = 0; i < 4; i++) {
+		for (far = 0; far < 2; far++) {
+			restart();
+			run = maker_add(&m, "s", "run", "r", "{}");
+			crowd(far * 400);
+			at = maker_add(&m, "s", "run", "other", of(run, cases[i].more));
+			maker_add(&m, "s", "teardown", "other", "{}");
+			(void)close_and_verify();
+			if ((case_find(&c, "parent") == NULL) != cases[i].good)
+				fail_msg("case %u, far %u", i, far);
+			if (!cases[i].good)
+				assert_int_equal(case_find(&c, "parent")->index, at);
+		}
+	}
+}
+
+/* A grant's state that a newer version has may mean that it is over. */
+static void
+grant_states(void **state)
+{
+	uint64_t run, grant;
+
+	restart();
+	run = maker_add(&m, "s", "run", "r", "{}");
+	grant = maker_add(&m, "s", "grant", "r", of(run, ",\"state\":\"halted\""));
+	maker_add(&m, "s", "use", "r", of(grant, ""));
+	assert_int_equal(close_and_verify(), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(c.result.finding_count, 1);
+	assert_int_equal(case_find(&c, "unknown_value")->index, grant);
+	/* it hides nothing else */
+	restart();
+	run = maker_add(&m, "s", "outcome", "r", "{}");
+	grant = maker_add(&m, "s", "grant", "r", of(run, ",\"state\":1"));
+	assert_int_equal(close_and_verify(), VERIFY_GAP);
+	assert_non_null(case_find(&c, "unknown_value"));
+	assert_true(c.result.finding_count >= 3);
 }
 
 static uint64_t
@@ -495,6 +545,8 @@ main(void)
 		cmocka_unit_test(nobody_s),
 		cmocka_unit_test(outcomes_of_nothing),
 		cmocka_unit_test(other_runs),
+		cmocka_unit_test(runs_own),
+		cmocka_unit_test(grant_states),
 		cmocka_unit_test(grants),
 		cmocka_unit_test(grants_within),
 		cmocka_unit_test(bad_parents),

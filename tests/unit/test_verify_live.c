@@ -62,13 +62,20 @@ say(void)
 }
 
 static void
-append(struct ledger_port *port, const char *type, const char *run, bool seal)
+append_body(struct ledger_port *port, const char *type, const char *run, const char *body,
+    bool seal)
 {
 	struct ledger_record record = { .type = type, .run = run, .policy = policy,
-	    .body = "{\"a\":1}", .body_len = 7, .seal = seal };
+	    .body = body, .body_len = strlen(body), .seal = seal };
 	struct ledger_receipt receipt;
 
 	assert_int_equal(ledger_append_wait(port, &record, &receipt), LEDGER_DURABLE);
+}
+
+static void
+append(struct ledger_port *port, const char *type, const char *run, bool seal)
+{
+	append_body(port, type, run, "{\"a\":1}", seal);
 }
 
 static void
@@ -181,7 +188,7 @@ while_it_grows(void **state)
 	assert_non_null(ledger = scratch_open(&s));
 	stop = false;
 	assert_int_equal(pthread_create(&thread, NULL, writer, ledger_port(ledger, 1)), 0);
-	append(ledger_port(ledger, 0), "run", "run_x", false);
+	append_body(ledger_port(ledger, 0), "run", "run_x", "{\"state\":\"open\"}", false);
 	for (i = 0; i < 20; i++) {
 		append(ledger_port(ledger, 0), "secret", "run_x", i % 5 == 0);
 		if (verify(&s, s.dir) != VERIFY_NOT_ESTABLISHED)
@@ -189,6 +196,7 @@ while_it_grows(void **state)
 		assert_int_equal(result.verdict, VERIFY_NOT_ESTABLISHED);
 		assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
 	}
+	append_body(ledger_port(ledger, 0), "run", "run_x", "{\"state\":\"closed\"}", false);
 	append(ledger_port(ledger, 0), "teardown", "run_x", true);
 	snprintf(out, sizeof(out), "%s/bundle", s.parent);
 	options.ledger = s.dir;

@@ -15,6 +15,8 @@
 #include "ledger/verify/unended.h"
 #include "verify_made.h"
 
+#define NONE ",\"counts\":{\"allowed\":0,\"refused\":0,\"failed\":0,\"unfinished\":0}"
+
 static uint64_t
 add(const char *type, const char *run, const char *body)
 {
@@ -246,7 +248,7 @@ twice(void **state)
 	}
 	run = open_run();
 	at = add_of("run", run, states[1]);
-	end(run, "");
+	end(run, NONE);
 	finds_one("twice", add_of("teardown", run, ""));
 }
 
@@ -278,8 +280,8 @@ behind(void **state)
 static void
 places(void **state)
 {
-	static const char *const forms[] = { ",\"first_seq\":2", ",\"last_seq\":1",
-	    ",\"first_index\":0", ",\"last_index\":9" };
+	static const char *const forms[] = { ",\"first_seq\":2", ",\"last_seq\":1" NONE,
+	    ",\"first_index\":0", ",\"last_index\":9" NONE };
 	uint64_t run;
 	unsigned i;
 
@@ -299,7 +301,10 @@ not_closed(void **state)
 	finds_one("teardown", add_of("teardown", run, ""));
 	run = open_run();
 	add_of("run", run, ",\"state\":\"paused\"");
-	finds_one("teardown", add_of("teardown", run, ""));
+	add_of("teardown", run, "");
+	assert_int_equal(close_and_verify(), VERIFY_GAP);
+	assert_non_null(case_find(&c, "teardown"));
+	assert_int_equal(case_find(&c, "unknown_value")->index, 2);
 }
 
 #define FROM_TO ",\"first_index\":1,\"last_index\":2"
@@ -396,7 +401,7 @@ counts(void **state)
 	count("\"allowed\":2,\"refused\":2,\"failed\":1,\"unfinished\":0", "use",
 	    VERIFY_NOT_ESTABLISHED);
 	count("\"allowed\":4,\"refused\":2,\"failed\":1,\"unfinished\":1", "use", VERIFY_GAP);
-	count("\"allowed\":\"?\"", NULL, VERIFY_COMPLETE);
+	count("\"allowed\":\"?\"", NULL, VERIFY_NOT_ESTABLISHED);
 	/* what is under way explains no more than there is */
 	count("\"allowed\":3,\"refused\":2,\"failed\":1,\"unfinished\":5", NULL, VERIFY_COMPLETE);
 	count("\"allowed\":1,\"refused\":2,\"failed\":1,\"unfinished\":6", NULL,
