@@ -208,6 +208,43 @@ judge_rest(struct pass *pass)
 	    "(--truth): what was never recorded leaves no trace here");
 }
 
+/* Does the note's proof lead from the bundle to it? */
+static bool
+leads_to(const struct load *load, const struct gather_note *note)
+{
+	return note->proof != NULL && note->old_size == load->latest.at.size &&
+	    tree_verify_consistency(note->proof, note->old_size, note->at.size,
+	    load->latest.at.root, note->at.root);
+}
+
+/* A head behind the bundle: its anchors may have a checkpoint of that size. */
+static void
+check_head_ahead(struct pass *pass, const struct seal *head)
+{
+	const struct load *load = pass->load;
+	const struct gather_note *note;
+	struct seal seal;
+	bool same;
+
+	for (unsigned i = 0; i < load->others.notes; i++) {
+		note = &load->others.note[i];
+		if (note->at.size != head->at.size)
+			continue;
+		same = memcmp(note->at.root, head->at.root, TREE_HASH_LEN) == 0;
+		if (same && leads_to(load, note))
+			return;
+		seal_read(&seal, note->text, note->len, &load->epochs, NULL);
+		if (same || seal.state != SEAL_GOOD)
+			continue;
+		verify_find(pass->result, VERIFY_GAP, "fork", "the key signed another root for "
+		    "size %" PRIu64 " than the saved head's: two histories", head->at.size);
+		return;
+	}
+	verify_find(pass->result, VERIFY_NOT_ESTABLISHED, "head", "the saved head has size %"
+	    PRIu64 ", this bundle was cut out at %" PRIu64 ": whether that one "
+	    "continues it only the ledger can tell", head->at.size, pass->result->sealed);
+}
+
 /* A head that the verifier saved before. */
 static void
 check_head(struct pass *pass, const struct seal *head)
@@ -218,9 +255,7 @@ check_head(struct pass *pass, const struct seal *head)
 		verify_find(r, VERIFY_NOT_ESTABLISHED, "head",
 		    "the saved head cannot be used: %s", head->why);
 	else if (head->at.size > r->sealed && r->kind == VERIFY_BUNDLE)
-		verify_find(r, VERIFY_NOT_ESTABLISHED, "head", "the saved head has size %"
-		    PRIu64 ", this bundle was cut out at %" PRIu64 ": whether that one "
-		    "continues it only the ledger can tell", head->at.size, r->sealed);
+		check_head_ahead(pass, head);
 	else if (head->at.size > r->size)
 		verify_find(r, VERIFY_GAP, "rollback", "the saved head has size %" PRIu64
 		    ", these records end at %" PRIu64, head->at.size, r->size);
