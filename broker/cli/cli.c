@@ -108,6 +108,20 @@ cli_need_home(void)
 	return CLI_USAGE;
 }
 
+static int
+put_json(const char *text, size_t len, void *to)
+{
+	shown_json(to, text, len);
+	return 0;
+}
+
+void
+cli_json(FILE *to, const json_t *json, size_t flags)
+{
+	(void)json_dump_callback(json, put_json, to, flags);
+	putc('\n', to);
+}
+
 /* --- dispatch -------------------------------------------------------- */
 
 static const struct opt help_opt = {

@@ -7,6 +7,7 @@
 
 #include "cli/opt.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -60,6 +61,9 @@ int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * seen as what it is becomes '?'.  Four buffers are used in turn, so that one
  * printf may have several. */
 const char *cli_clean(const char *text);
+
+/* With a LF behind it; what would not be seen as what it is is escaped. */
+void cli_json(FILE *to, const json_t *json, size_t flags);
 
 enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_RED, CLI_YELLOW, CLI_DIM };
 /* The escape sequence, or "" where to is no terminal or NO_COLOR is set. */

@@ -104,8 +104,7 @@ cmd_bindings(const struct opts *opts)
 	}
 	bindings = data_object(data_root(data), "bindings");
 	if (opt_flag(opts, "json")) {
-		json_dumpf(bindings, stdout, JSON_INDENT(2));
-		putchar('\n');
+		cli_json(stdout, bindings, JSON_INDENT(2));
 	} else if (json_object_size(bindings) == 0) {
 		puts("no bindings yet; see `countersign bind --help`");
 	} else {

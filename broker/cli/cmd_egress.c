@@ -237,8 +237,7 @@ egress_list(const struct opts *opts)
 	}
 	egress = json_object_get(data_root(data), "egress");
 	if (opt_flag(opts, "json") && egress != NULL) {
-		json_dumpf(egress, stdout, JSON_INDENT(2));
-		putchar('\n');
+		cli_json(stdout, egress, JSON_INDENT(2));
 	} else {
 		print_egress(egress);
 	}

@@ -5,6 +5,8 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 
+#include "ledger/output/shown.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,17 +81,23 @@ make_body(const struct opts *opts, char **body)
 	return *body != NULL ? 0 : CLI_USAGE;
 }
 
+static void
+print_token(const char *token)
+{
+	shown_json(stdout, token, strlen(token));
+	putchar('\n');
+}
+
 /* A new grant prints its token alone, to be used as $(countersign grant ...). */
 static void
 print_answer(const struct opts *opts, const struct client_reply *reply, bool new)
 {
 	if (opt_flag(opts, "json") || (!new && reply->json != NULL))
-		json_dumpf(reply->json, stdout, new ? JSON_COMPACT : JSON_INDENT(2));
+		cli_json(stdout, reply->json, new ? JSON_COMPACT : JSON_INDENT(2));
 	else if (new)
-		fputs(client_str(reply->json, "token"), stdout);
+		print_token(client_str(reply->json, "token"));
 	else
-		fputs("revoked", stdout);
-	putchar('\n');
+		puts("revoked");
 }
 
 int

@@ -3,9 +3,11 @@
 #include "cli/cmd.h"
 #include "cli/ledger_args.h"
 #include "ledger/export/show.h"
+#include "ledger/output/shown.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TAIL_MAX 100000
 
@@ -40,7 +42,7 @@ const struct opt cmd_stats_opts[] = {
 
 struct printer {
 	struct filter filter;
-	bool json, colour;
+	bool json, colour, terminal;
 };
 
 /* Prints a match; whether it was one. */
@@ -52,7 +54,11 @@ print_match(const struct printer *p, const struct reader_line *line)
 	if (!filter_match(&p->filter, line, &facts))
 		return false;
 	if (p->json) {
-		fwrite(line->text, 1, line->len, stdout);
+		/* its bytes, which give its leaf; people see what they are */
+		if (p->terminal)
+			shown_json(stdout, line->text, line->len);
+		else
+			fwrite(line->text, 1, line->len, stdout);
 		putchar('\n');
 	} else {
 		show_record(line, &facts, p->colour, stdout);
@@ -66,6 +72,7 @@ static int
 printer_init(struct printer *p, const struct opts *opts)
 {
 	p->json = opt_flag(opts, "json");
+	p->terminal = isatty(STDOUT_FILENO);
 	p->colour = cli_colour(stdout, CLI_GREEN)[0] != '\0';
 	return ledger_args_filter(opts, &p->filter);
 }

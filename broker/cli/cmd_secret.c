@@ -11,6 +11,8 @@
 #include "daemon/harden.h"
 #include "vault/vault.h"
 
+#include "ledger/output/shown.h"
+
 #include <limits.h>
 #include <string.h>
 #include <time.h>
@@ -293,7 +295,7 @@ secret_list(const struct opts *opts)
 	if ((rc = ask_daemon("GET", "/v1/secrets", NULL, &reply)) != 0)
 		return rc;
 	if (opt_flag(opts, "json"))
-		fputs(reply.text, stdout);
+		shown_json(stdout, reply.text, strlen(reply.text));
 	else
 		print_list(json_object_get(reply.json, "secrets"));
 	if (json_object_get(reply.json, "unanswered") != NULL)

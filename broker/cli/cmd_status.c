@@ -221,8 +221,7 @@ print_json(json_t *daemon, enum client_result result,
 		json_object_set_new(out, "runs_open",
 		    json_integer((json_int_t)open_runs(runs->json)));
 	}
-	json_dumpf(out, stdout, JSON_INDENT(2));
-	putchar('\n');
+	cli_json(stdout, out, JSON_INDENT(2));
 	json_decref(out);
 }
 

@@ -64,6 +64,28 @@ shown_put(FILE *out, const char *text, size_t max)
 }
 
 void
+shown_json(FILE *out, const char *text, size_t len)
+{
+	size_t i, step;
+	uint32_t c;
+	unsigned n;
+
+	for (i = 0; i < len; i += step) {
+		n = shown_decode(text + i, len - i, &c);
+		step = n > 0 ? n : 1;
+		if (n == 0)
+			putc('?', out);
+		else if (text[i] == '\n' || !shown_is_odd(c))
+			fwrite(text + i, 1, n, out);
+		else if (c > 0xffff)
+			fprintf(out, "\\u%04x\\u%04x", (unsigned)(0xd800 + ((c - 0x10000) >> 10)),
+			    (unsigned)(0xdc00 + ((c - 0x10000) & 0x3ff)));
+		else
+			fprintf(out, "\\u%04x", (unsigned)c);
+	}
+}
+
+void
 shown_vcomplain(const char *format, va_list args)
 {
 	char text[SHOWN_COMPLAINT_MAX], *line, *rest = text;

@@ -20,6 +20,10 @@ bool shown_is_odd(uint32_t c);
 /* On a terminal's line: what is odd becomes '?'; after max bytes "..". */
 void shown_put(FILE *out, const char *text, size_t max);
 
+/* JSON, on a terminal: what is odd in it is escaped, which only a string can hold, so it
+ * means the same; LFs stay.  Of what is no JSON, too, nothing odd comes through. */
+void shown_json(FILE *out, const char *text, size_t len);
+
 /* A complaint, which may quote a hostile file: so on standard error, with a LF behind
  * it.  LFs stay; what is beyond SHOWN_COMPLAINT_MAX bytes is cut off. */
 #define SHOWN_COMPLAINT_MAX 4096

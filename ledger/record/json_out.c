@@ -1,4 +1,5 @@
 #include "ledger/record/json_out.h"
+#include "ledger/output/shown.h"
 #include "ledger/utf8.h"
 
 #include <string.h>
@@ -138,6 +139,7 @@ static size_t
 put_special(struct json_out *out, const char *text, size_t len)
 {
 	const char *escape = short_escape(text[0]);
+	uint32_t c = 0;
 	size_t n = utf8_char(text, len);
 
 	/* Even escaped, a NUL cuts the text short for many a reader. */
@@ -145,14 +147,14 @@ put_special(struct json_out *out, const char *text, size_t len)
 		put_text(out, "\xef\xbf\xbd");
 		return 1;
 	}
-	/* The controls of C1 drive some terminals as those of C0 do. */
-	if (n == 2 && (unsigned char)text[0] == 0xc2 &&
-	    (unsigned char)text[1] < 0xa0)
-		put_escape(out, (unsigned char)text[1]);
-	else if (escape != NULL)
+	(void)shown_decode(text, len, &c);
+	if (escape != NULL)
 		put_text(out, escape);
-	else if (n == 1)
-		put_escape(out, (unsigned char)text[0]);
+	else if (c > 0xffff && shown_is_odd(c)) {
+		put_escape(out, 0xd800 + ((c - 0x10000) >> 10));
+		put_escape(out, 0xdc00 + ((c - 0x10000) & 0x3ff));
+	} else if (shown_is_odd(c))	/* on a terminal, too, it must show what it is */
+		put_escape(out, c);
 	else
 		put(out, text, n);
 	return n;

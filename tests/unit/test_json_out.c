@@ -59,6 +59,10 @@ strings_become_one_clean_line(void **state)
 	    "\"\xef\xbf\xbd\\u001f\\u007f\"");
 	assert_string_equal(escaped("\xc2\x9b[", 3), "\"\\u009b[\"");
 	assert_string_equal(escaped("\xc2\xa0", 2), "\"\xc2\xa0\"");
+	/* what is not seen as what it is */
+	assert_string_equal(escaped("\xe2\x80\xae", 3), "\"\\u202e\"");
+	assert_string_equal(escaped("\xe2\x80\xa8", 3), "\"\\u2028\"");
+	assert_string_equal(escaped("\xf3\xa0\x81\x81", 4), "\"\\udb40\\udc41\"");
 	assert_string_equal(escaped("\xf0\x9f\x94\x91", 4),
 	    "\"\xf0\x9f\x94\x91\"");
 }

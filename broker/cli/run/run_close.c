@@ -317,8 +317,7 @@ print_json(const struct run_close *close, const json_t *closed,
 	    json_array());
 	json_object_set_new(out, "bundle", bundle != NULL ? json_string(bundle) :
 	    json_null());
-	json_dumpf(out, stderr, JSON_COMPACT | JSON_REAL_PRECISION(6));
-	fputc('\n', stderr);
+	cli_json(stderr, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	json_decref(out);
 }
 
