@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,20 @@ judge_streams(struct pass *pass, bool good)
 	return 0;
 }
 
+static void add(struct verify_statement *statement, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+add(struct verify_statement *statement, const char *format, ...)
+{
+	const size_t n = strlen(statement->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(statement->text + n, sizeof(statement->text) - n, format, args);
+	va_end(args);
+}
+
 static void
 judge_completeness(struct pass *pass)
 {
@@ -190,11 +205,15 @@ judge_completeness(struct pass *pass)
 		snprintf(s->text, sizeof(s->text), "every record from the first to the "
 		    "close of each of %u streams is here", r->streams);
 	if (r->uncounted)
-		snprintf(s->text + strlen(s->text), sizeof(s->text) - strlen(s->text),
-		    "; its teardown does not count the run's requests");
+		add(s, "; its teardown does not count the run's requests");
+	if (r->since > 0)
+		add(s, "; whether runs that were opened before record %" PRIu64 " were torn "
+		    "down is not asked", r->first);
+	if (r->kind == VERIFY_LEDGER)
+		add(s, "; what each run was opened for, and what its teardown counts, is held "
+		    "against its bundle");
 	if (pass->chain.before.size > 0)
-		snprintf(s->text + strlen(s->text), sizeof(s->text) - strlen(s->text),
-		    "; it follows another ledger, %.100s with %" PRIu64 " records, which is "
+		add(s, "; it follows another ledger, %.100s with %" PRIu64 " records, which is "
 		    "to be verified by itself", pass->chain.before.origin,
 		    pass->chain.before.size);
 }

@@ -79,3 +79,12 @@ member_number(struct record_slice body, const char *name, uint64_t *number)
 	*number = n;
 	return true;
 }
+
+bool
+member_no_number(struct record_slice body, const char *name)
+{
+	struct record_slice value;
+	uint64_t number;
+
+	return member_find(body, name, &value) && !member_number(body, name, &number);
+}

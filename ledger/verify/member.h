@@ -15,6 +15,9 @@ bool member_find(struct record_slice body, const char *name, struct record_slice
 /* Is it that string? */
 bool member_is(struct record_slice body, const char *name, const char *text);
 
+/* Is it there, and no integer from 0 on? */
+bool member_no_number(struct record_slice body, const char *name);
+
 /* An integer from 0 on.  False: it is none. */
 bool member_number(struct record_slice body, const char *name, uint64_t *number);
 

@@ -25,6 +25,7 @@ struct promises {
 	uint64_t requests;
 	int64_t until_us;		/* of the run */
 	uint64_t late, first_late, first_seq;
+	uint64_t odd, first_odd, odd_seq;	/* bounds that are none */
 	const char *why;
 	struct grant grant[SETS][WAYS];	/* the one that came last in front */
 };
@@ -95,22 +96,54 @@ named(struct promises *p, const struct record_line *r)
 }
 
 static void
-take_run(struct promises *p, const struct record_line *r)
+take_odd(struct promises *p, const struct record_line *r, uint64_t index)
+{
+	if (p->odd++ > 0)
+		return;
+	p->first_odd = index;
+	p->odd_seq = r->seq;
+}
+
+/* A member that is an object.  Another one bounds nothing that is known. */
+static bool
+object(struct promises *p, const struct record_line *r, uint64_t index, const char *name,
+    struct record_slice *part)
+{
+	if (!member_find(r->body, name, part))
+		return false;
+	if (part->ptr[0] == '{')
+		return true;
+	take_odd(p, r, index);
+	return false;
+}
+
+static void
+take_run(struct promises *p, const struct record_line *r, uint64_t index)
 {
 	struct record_slice part;
 
 	if (!member_is(r->body, "state", "open"))
 		return;
-	p->limited = member_find(r->body, "limits", &part) && part.ptr[0] == '{' &&
-	    member_number(part, "requests", &p->requests);
-	if (member_find(r->body, "delegation", &part) && part.ptr[0] == '{')
+	if (object(p, r, index, "limits", &part)) {
+		p->limited = member_number(part, "requests", &p->requests);
+		if (member_no_number(part, "requests"))
+			take_odd(p, r, index);
+	}
+	if (object(p, r, index, "delegation", &part)) {
 		p->until_us = until(part);
+		if (member_no_number(part, "expires_s"))
+			take_odd(p, r, index);
+	}
 }
 
 static void
-take_grant(struct promises *p, const struct record_line *r, const uint8_t *leaf)
+take_grant(struct promises *p, const struct record_line *r, const uint8_t *leaf,
+    uint64_t index)
 {
 	struct grant *grant;
+
+	if (member_no_number(r->body, "expires_s") || member_no_number(r->body, "requests"))
+		take_odd(p, r, index);
 
 	if (!member_is(r->body, "state", "revoked"))
 		add(p, leaf, until(r->body));
@@ -146,9 +179,9 @@ promises_take(struct promises *p, const struct record_line *record,
     const uint8_t leaf[TREE_HASH_LEN], uint64_t index)
 {
 	if (is(record, "run"))
-		take_run(p, record);
+		take_run(p, record, index);
 	else if (is(record, "grant"))
-		take_grant(p, record, leaf);
+		take_grant(p, record, leaf, index);
 	else if (is(record, "use") || is(record, "decision"))
 		take_admitted(p, record, index);
 }
@@ -161,6 +194,14 @@ promises_judge(const struct promises *p, uint64_t admitted, struct verify_result
 	if (p->limited && admitted > p->requests)
 		verify_find(result, VERIFY_GAP, "limit", "%" PRIu64 " requests were let "
 		    "through, and the run was opened for %" PRIu64, admitted, p->requests);
+	if (p->odd > 0) {
+		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "unknown_value", "a bound of a run "
+		    "or a grant that is no number: what it was for is not known; %" PRIu64
+		    " in all", p->odd);
+		f->has_index = f->has_seq = true;
+		f->index = p->first_odd;
+		f->seq = p->odd_seq;
+	}
 	if (p->late == 0)
 		return;
 	f = verify_find(result, VERIFY_NOT_ESTABLISHED, "limit", "%s; %" PRIu64 " in all: a "

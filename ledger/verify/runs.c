@@ -231,7 +231,8 @@ differs(const struct record_line *r, const char *name, uint64_t number)
 {
 	uint64_t told;
 
-	return member_number(r->body, name, &told) && told != number;
+	return member_no_number(r->body, name) ||
+	    (member_number(r->body, name, &told) && told != number);
 }
 
 /* Where the record says so, and where it is known.  seq: NULL where it tells none. */

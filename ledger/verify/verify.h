@@ -62,7 +62,7 @@ struct verify_stream {
 /* One of the separate statements. */
 struct verify_statement {
 	enum verify_verdict verdict;	/* COMPLETE: established; GAP: refuted */
-	char text[320];
+	char text[640];
 };
 
 struct verify_options {
