@@ -115,6 +115,9 @@ static const struct cli_command table[] = {
 	  .run = cmd_grant, .summary = "Ask for leave to do one thing (inside a run)",
 	  .details = "Prints the grant's token, to be sent where the credential would go.\n"
 	  "ACTION is http:METHOD, git:fetch or git:push; TARGET an absolute URL." },
+	{ .name = "approve", .operands = "[ID...]", .opts = cmd_approve_opts,
+	  .run = cmd_approve, .details = cmd_approve_details,
+	  .summary = "Answer requests that want a person's consent" },
 	{ .name = "policy", .sub = policy_table, .summary = "Work on the policy" },
 	{ .name = "bundle", .operands = "[RUN]", .opts = cmd_bundle_opts,
 	  .run = cmd_bundle, .details = cmd_bundle_details,
@@ -147,7 +150,7 @@ static const struct cli_command table[] = {
 	  .summary = "Helpers that programs call for a credential" },
 	{ .name = "completion", .operands = "bash|zsh|fish|names KIND", .run = cmd_completion,
 	  .summary = "Print a shell's completion",
-	  .details = "KIND is secrets, bindings, runs, packs or services: the names that there are, as far as\n"
+	  .details = "KIND is secrets, bindings, runs, approvals, packs or services: the names that there are, as far as\n"
 	  "the home or a running daemon tell at once; what the completions ask for." },
 	{ .name = "version", .operands = "", .opts = json_opt, .run = version,
 	  .summary = "Print the version" },

@@ -22,6 +22,10 @@ int cmd_run(const struct opts *opts);
 extern const struct opt cmd_grant_opts[];
 int cmd_grant(const struct opts *opts);
 
+extern const struct opt cmd_approve_opts[];
+extern const char cmd_approve_details[];
+int cmd_approve(const struct opts *opts);
+
 extern const struct opt cmd_status_opts[];
 int cmd_start(const struct opts *opts);
 int cmd_status(const struct opts *opts);

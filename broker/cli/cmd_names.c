@@ -17,7 +17,7 @@
 static const struct { const char *path, *kind; } operands[] = {
 	{ " secret rotate", "secrets" }, { " secret revoke", "secrets" },
 	{ " bind", "secrets" }, { " unbind", "bindings" },
-	{ " bundle", "runs" }, { " verify", "runs" },
+	{ " approve", "approvals" }, { " bundle", "runs" }, { " verify", "runs" },
 	{ " policy check", "packs" }, { " policy eval", "packs" },
 	{ " policy test", "packs" }, { " policy build", "packs" },
 	{ " policy diff", "packs" },
@@ -143,6 +143,8 @@ cmd_names(const char *kind)
 		print_all("/v1/secrets", "secrets", "name");
 	else if (strcmp(kind, "runs") == 0 && home)
 		print_all("/v1/runs", "runs", "id");
+	else if (strcmp(kind, "approvals") == 0 && home)
+		print_all("/v1/approvals", "approvals", "id");
 	else if (strcmp(kind, "bindings") == 0 && home)
 		bindings();
 	else if (strcmp(kind, "packs") == 0 && home)

@@ -4,6 +4,7 @@
  * machine could read them.  The daemon stores them, so that the ledger says so.
  */
 #include "ask.h"
+#include "cli/age.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/lacking.h"
@@ -15,7 +16,6 @@
 
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 
@@ -237,33 +237,6 @@ secret_revoke(const struct opts *opts)
 	return CLI_OK;
 }
 
-/* "3 d", "2 h", ... since an RFC 3339 time or a Unix one. */
-static const char *
-age(const json_t *created, char *buf, size_t cap)
-{
-	struct tm tm = { 0 };
-	long long seconds;
-	time_t then = 0;
-
-	if (json_is_integer(created))
-		then = (time_t)json_integer_value(created);
-	else if (json_is_string(created) && strptime(json_string_value(created),
-	    "%Y-%m-%dT%H:%M:%S", &tm) != NULL)
-		then = timegm(&tm);
-	if (then == 0)
-		return "?";
-	seconds = (long long)difftime(time(NULL), then);
-	if (seconds < 120)
-		snprintf(buf, cap, "%lld s", seconds < 0 ? 0 : seconds);
-	else if (seconds < 7200)
-		snprintf(buf, cap, "%lld min", seconds / 60);
-	else if (seconds < 172800)
-		snprintf(buf, cap, "%lld h", seconds / 3600);
-	else
-		snprintf(buf, cap, "%lld d", seconds / 86400);
-	return buf;
-}
-
 static void
 print_list(const json_t *secrets)
 {
@@ -281,7 +254,7 @@ print_list(const json_t *secrets)
 		printf("%-32s %7" JSON_INTEGER_FORMAT "  %-8s %s\n",
 		    cli_clean(client_str(one, "name")),
 		    json_integer_value(json_object_get(one, "version")),
-		    age(json_object_get(one, "created"), buf, sizeof(buf)),
+		    age_text(json_object_get(one, "created"), buf, sizeof(buf)),
 		    cli_clean(client_str(one, "state")));
 	}
 }

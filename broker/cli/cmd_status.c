@@ -1,4 +1,5 @@
 /* countersign start|status|stop, and policy reload. */
+#include "cli/approve/approve.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/start.h"
@@ -148,8 +149,18 @@ print_pack(void)
 }
 
 static void
+print_asked(size_t asked)
+{
+	if (asked > 0)
+		printf("approvals %s%zu request%s for your answer: `countersign "
+		    "approve`%s\n", cli_colour(stdout, CLI_YELLOW), asked,
+		    asked == 1 ? " waits" : "s wait",
+		    cli_colour(stdout, CLI_PLAIN));
+}
+
+static void
 print_status(const json_t *daemon, const struct client_reply *health,
-    const struct client_reply *runs)
+    const struct client_reply *runs, size_t asked)
 {
 	const char *reason = client_str(health->json, "reason");
 
@@ -180,6 +191,7 @@ print_status(const json_t *daemon, const struct client_reply *health,
 		    cli_colour(stdout, CLI_YELLOW),
 		    cli_colour(stdout, CLI_PLAIN));
 	printf("runs      %zu open\n", open_runs(runs->json));
+	print_asked(asked);
 }
 
 /* It works, and nobody contradicts its ledger. */
@@ -192,7 +204,8 @@ is_well(const struct client_reply *health)
 
 static void
 print_json(json_t *daemon, enum client_result result,
-    const struct client_reply *health, const struct client_reply *runs)
+    const struct client_reply *health, const struct client_reply *runs,
+    size_t asked)
 {
 	json_t *out = daemon != NULL ? json_deep_copy(daemon) : json_object();
 
@@ -220,6 +233,8 @@ print_json(json_t *daemon, enum client_result result,
 			    json_boolean(policy_changed(health)));
 		json_object_set_new(out, "runs_open",
 		    json_integer((json_int_t)open_runs(runs->json)));
+		json_object_set_new(out, "approvals_waiting",
+		    json_integer((json_int_t)asked));
 	}
 	cli_json(stdout, out, JSON_INDENT(2));
 	json_decref(out);
@@ -228,7 +243,8 @@ print_json(json_t *daemon, enum client_result result,
 int
 cmd_status(const struct opts *opts)
 {
-	struct client_reply health, runs;
+	struct client_reply health, runs, approvals;
+	size_t asked = 0;
 	enum client_result result;
 	json_t *daemon = NULL;
 	int rc;
@@ -236,26 +252,31 @@ cmd_status(const struct opts *opts)
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	memset(&runs, 0, sizeof(runs));
+	memset(&approvals, 0, sizeof(approvals));
 	result = client_look("/healthz", &health);
 	if (result != CLIENT_NO_DAEMON)
 		daemon = start_daemon_json();
-	if (result == CLIENT_OK || result == CLIENT_REFUSED)
+	if (result == CLIENT_OK || result == CLIENT_REFUSED) {
 		(void)client_look("/v1/runs", &runs);
+		(void)client_look("/v1/approvals", &approvals);
+		asked = approve_waiting(json_object_get(approvals.json, "approvals"));
+	}
 	rc = result == CLIENT_OK && is_well(&health) ? CLI_OK : CLI_REFUSED;
 	if (opt_flag(opts, "json"))
-		print_json(daemon, result, &health, &runs);
+		print_json(daemon, result, &health, &runs, asked);
 	else if (result == CLIENT_NO_DAEMON)
 		printf("home      %s\ndaemon    none runs; `countersign start` or "
 		    "the next run starts it\n", cli_home());
 	else if (result == CLIENT_BROKEN)
 		print_mute(daemon);
 	else
-		print_status(daemon, &health, &runs);
+		print_status(daemon, &health, &runs, asked);
 	if (!opt_flag(opts, "json"))
 		print_pack();
 	json_decref(daemon);
 	client_reply_release(&health);
 	client_reply_release(&runs);
+	client_reply_release(&approvals);
 	return rc;
 }
 

@@ -5,12 +5,12 @@ _countersign()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] && { COMPREPLY=(); return; }
 		case "$path ${COMP_WORDS[i]}" in
-		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" policy renew"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+		" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" approve"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" policy renew"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 			path="$path ${COMP_WORDS[i]}" ;;
 		esac
 	done
 	case "$path" in
-	"") words="init secret bind unbind bindings egress run grant policy bundle verify scan coverage ledger ca passphrase witness start status stop credential completion version help --help" ;;
+	"") words="init secret bind unbind bindings egress run grant approve policy bundle verify scan coverage ledger ca passphrase witness start status stop credential completion version help --help" ;;
 	" init") words="--passphrase-file --origin --help" ;;
 	" secret") words="put rotate revoke list --help" ;;
 	" secret put") words="--from-stdin --from-file --help" ;;
@@ -26,6 +26,7 @@ _countersign()
 	" egress list") words="--json --help" ;;
 	" run") words="--budget-requests --budget-bytes --budget-cost --budget-time --scope --ttl --within --agent --principal --keep-env --direct-loopback --hide-credentials --no-hide --json --quiet --help" ;;
 	" grant") words="--secret --binding --uses --ttl --show --revoke --json --help" ;;
+	" approve") words="--for-run --deny --watch --json --help" ;;
 	" policy") words="check eval test build explain replay diff compare reload renew --help" ;;
 	" policy check") words="--help" ;;
 	" policy eval") words="--help" ;;
@@ -84,6 +85,7 @@ _countersign()
 	" secret revoke") kind=secrets ;;
 	" bind") kind=secrets ;;
 	" unbind") kind=bindings ;;
+	" approve") kind=approvals ;;
 	" policy check") kind=packs ;;
 	" policy eval") kind=packs ;;
 	" policy test") kind=packs ;;

@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' policy renew' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' passphrase' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' approve' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' policy renew' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' passphrase' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -37,7 +37,7 @@ complete -c countersign -n '__countersign_at " bind"' -l header -r -d 'the heade
 complete -c countersign -n '__countersign_at " bind"' -l basic -r -d 'HTTP Basic with this user name'
 complete -c countersign -n '__countersign_at " bind"' -l query -r -d 'a query parameter'
 complete -c countersign -n '__countersign_at " bind"' -l allow -r -d 'what may be done: GET allows HEAD too, * is any method; in the path * is one segment, ** any number'
-complete -c countersign -n '__countersign_at " bind"' -l ask -r -d 'what a person must agree to each time, whether --allow covers it or not'
+complete -c countersign -n '__countersign_at " bind"' -l ask -r -d 'what a person must agree to each time, whether --allow covers it or not; see `countersign approve`'
 complete -c countersign -n '__countersign_at " bind"' -l name -r -d 'the binding\'s name; default: the secret\'s'
 complete -c countersign -n '__countersign_at " bind"' -l port -r -d 'default: 443, or 80 with --http'
 complete -c countersign -n '__countersign_at " bind"' -l http -d 'plain HTTP: the secret crosses the network unencrypted'
@@ -90,6 +90,12 @@ complete -c countersign -n '__countersign_at " grant"' -l show -r -d 'show a gra
 complete -c countersign -n '__countersign_at " grant"' -l revoke -r -d 'revoke a grant of this run instead'
 complete -c countersign -n '__countersign_at " grant"' -l json -d 'print the whole answer as JSON'
 complete -c countersign -n '__countersign_at " grant"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at ""' -a approve -d 'Answer requests that want a person\'s consent'
+complete -c countersign -n '__countersign_at " approve"' -l for-run -d 'approve the same request again, too, until the run ends'
+complete -c countersign -n '__countersign_at " approve"' -l deny -d 'deny instead'
+complete -c countersign -n '__countersign_at " approve"' -l watch -d 'stay, and show each question as it comes; on a terminal, ask for the answer'
+complete -c countersign -n '__countersign_at " approve"' -l json -d 'print JSON; with --watch, one question a line'
+complete -c countersign -n '__countersign_at " approve"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at ""' -a policy -d 'Work on the policy'
 complete -c countersign -f -n '__countersign_at " policy"' -a check -d 'Load a pack; say what it is and what is odd'
 complete -c countersign -n '__countersign_at " policy check"' -l help -d 'show this and exit'
@@ -291,6 +297,7 @@ complete -c countersign -n '__countersign_at " secret rotate"' -a '(countersign 
 complete -c countersign -n '__countersign_at " secret revoke"' -a '(countersign completion names secrets 2>/dev/null)'
 complete -c countersign -n '__countersign_at " bind"' -a '(countersign completion names secrets 2>/dev/null)'
 complete -c countersign -n '__countersign_at " unbind"' -a '(countersign completion names bindings 2>/dev/null)'
+complete -c countersign -n '__countersign_at " approve"' -a '(countersign completion names approvals 2>/dev/null)'
 complete -c countersign -n '__countersign_at " policy check"' -a '(countersign completion names packs 2>/dev/null)'
 complete -c countersign -n '__countersign_at " policy eval"' -a '(countersign completion names packs 2>/dev/null)'
 complete -c countersign -n '__countersign_at " policy test"' -a '(countersign completion names packs 2>/dev/null)'

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" policy renew"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" approve"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" policy renew"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -19,6 +19,7 @@ case "$at" in
 		'egress:Hosts that may be reached without a secret'
 		'run:Run an agent with placeholders, through the broker'
 		'grant:Ask for leave to do one thing (inside a run)'
+		'approve:Answer requests that want a person'\''s consent'
 		'policy:Work on the policy'
 		'bundle:Write a run'\''s evidence into one file'
 		'verify:Verify a run'\''s evidence, by default the last one'\''s'
@@ -75,7 +76,7 @@ case "$at" in
 		'--basic:HTTP Basic with this user name'
 		'--query:a query parameter'
 		'--allow:what may be done\: GET allows HEAD too, * is any method; in the path * is one segment, ** any number'
-		'--ask:what a person must agree to each time, whether --allow covers it or not'
+		'--ask:what a person must agree to each time, whether --allow covers it or not; see `countersign approve`'
 		'--name:the binding'\''s name; default\: the secret'\''s'
 		'--port:default\: 443, or 80 with --http'
 		'--http:plain HTTP\: the secret crosses the network unencrypted'
@@ -139,6 +140,13 @@ case "$at" in
 		'--show:show a grant of this run instead'
 		'--revoke:revoke a grant of this run instead'
 		'--json:print the whole answer as JSON'
+		'--help:show this and exit'
+		) ;;
+	' approve') offer=(
+		'--for-run:approve the same request again, too, until the run ends'
+		'--deny:deny instead'
+		'--watch:stay, and show each question as it comes; on a terminal, ask for the answer'
+		'--json:print JSON; with --watch, one question a line'
 		'--help:show this and exit'
 		) ;;
 	' policy') offer=(
@@ -431,6 +439,7 @@ local kind=
 	" secret revoke") kind=secrets ;;
 	" bind") kind=secrets ;;
 	" unbind") kind=bindings ;;
+	" approve") kind=approvals ;;
 	" policy check") kind=packs ;;
 	" policy eval") kind=packs ;;
 	" policy test") kind=packs ;;

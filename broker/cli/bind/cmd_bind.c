@@ -17,7 +17,7 @@ const struct opt cmd_bind_opts[] = {
 	{ "basic", 0, "'USER:{}'", false, "HTTP Basic with this user name" },
 	{ "query", 0, "'KEY={}'", false, "a query parameter" },
 	{ "allow", 0, "'METHOD PATH'", true, "what may be done: GET allows HEAD too, * is any method; in the path * is one segment, ** any number" },
-	{ "ask", 0, "'METHOD PATH'", true, "what a person must agree to each time, whether --allow covers it or not" },
+	{ "ask", 0, "'METHOD PATH'", true, "what a person must agree to each time, whether --allow covers it or not; see `countersign approve`" },
 	{ "name", 0, "ID", false, "the binding's name; default: the secret's" },
 	{ "port", 0, "N", false, "default: 443, or 80 with --http" },
 	{ "http", 0, NULL, false, "plain HTTP: the secret crosses the network unencrypted" },

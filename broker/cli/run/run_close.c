@@ -301,6 +301,7 @@ print_json(const struct run_close *close, const json_t *closed,
 	json_object_update(out, (json_t *)closed);
 	json_object_del(out, "checkpoint");
 	json_object_set_new(out, "reasons", run_refused_json(reasons));
+	json_object_set_new(out, "approvals", run_answers_json(reasons));
 	json_object_set(out, "placeholders_missing",
 	    json_object_get(close->run, "placeholders_missing"));
 	json_object_set_new(out, "below", below_json(&reasons->below));

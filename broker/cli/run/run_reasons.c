@@ -29,6 +29,19 @@ note_asked(struct run_reason *one, const json_t *body)
 		one->asked_more = true;
 }
 
+/* A person's answer is a record of its own; what was refused for it is another. */
+static bool
+count_answer(struct run_reasons *reasons, const json_t *body)
+{
+	if (json_object_get(body, "approval") == NULL)
+		return false;
+	if (strcmp(client_str(body, "decision"), "allow") == 0)
+		reasons->agreed++;
+	else
+		reasons->denied++;
+	return true;
+}
+
 static void
 count(struct run_reasons *reasons, const json_t *body, bool below)
 {
@@ -137,6 +150,8 @@ take_below(struct run_reasons *reasons, const char *type, const json_t *body)
 {
 	if (strcmp(type, "teardown") == 0)
 		add_counts(&reasons->below, json_object_get(body, "counts"));
+	else if (count_answer(reasons, body))
+		return;
 	else if (strcmp(type, "refusal") == 0)
 		count(reasons, body, true);
 	else if (strcmp(type, "decision") == 0)
@@ -156,6 +171,8 @@ take_own(struct run_reasons *reasons, const char *type, json_t *body)
 		if (reasons->claims == NULL)
 			reasons->claims = json_array();
 		json_array_append(reasons->claims, body);
+	} else if (count_answer(reasons, body)) {
+		return;
 	} else if (strcmp(type, "refusal") == 0) {
 		count(reasons, body, false);
 	} else if (strcmp(type, "decision") == 0) {
@@ -169,7 +186,8 @@ worth_parsing(const char *line, size_t len)
 {
 	static const char *const marks[] = { "\"type\":\"refusal\"",
 	    "\"kind\":\"connect\"", "\"state\":\"closed\"", "\"parent_run\":",
-	    "\"type\":\"coverage\"", "\"type\":\"teardown\"" };
+	    "\"type\":\"coverage\"", "\"type\":\"teardown\"",
+	    "\"rule\":\"ask/approved\"" };
 	size_t i;
 
 	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)

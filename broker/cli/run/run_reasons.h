@@ -35,6 +35,7 @@ struct run_reasons {
 	struct run_reason one[RUN_REASONS_MAX];	/* most frequent first */
 	size_t n;
 	struct run_below below;
+	size_t agreed, denied;	/* what a person answered, also of runs below */
 	size_t tunnels;		/* allowed to hosts without a binding, also of runs below */
 	char tunnel_hosts[RUN_TUNNELS_NAMED][256];	/* each once; "" ends them */
 	json_t *closed;	/* body of its closing `run` record, owned; NULL */

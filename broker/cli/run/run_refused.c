@@ -18,13 +18,32 @@ print_asked(const struct run_reason *one)
 	fputs(one->asked_more ? " and others\n" : "\n", stderr);
 }
 
-static bool
+static size_t
 refused_by(const struct run_reasons *reasons, const char *rule)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < reasons->n; i++)
 		if (strcmp(reasons->one[i].rule, rule) == 0)
-			return true;
-	return false;
+			n += reasons->one[i].count;
+	return n;
+}
+
+/* Nobody may have noticed while it waited: the screen was the agent's. */
+static void
+print_answers(const struct run_reasons *reasons)
+{
+	const size_t open = refused_by(reasons, "ask/unanswered") +
+	    refused_by(reasons, "ask/waiting");
+
+	if (open + reasons->agreed + reasons->denied == 0)
+		return;
+	fprintf(stderr, "  a person was asked: %zu approved, %zu denied; %zu "
+	    "request%s without an answer\n", reasons->agreed, reasons->denied,
+	    open, open == 1 ? "" : "s");
+	if (open > 0)
+		fputs("    `countersign approve --watch` beside the run shows them "
+		    "as they come, and asks\n", stderr);
 }
 
 /* Hosts that are bound by a name, where nobody has done so yet: one may have
@@ -90,6 +109,7 @@ run_refused_print(const struct run_reasons *reasons, const char *run)
 		fprintf(stderr, "    and %zu other reasons; see `countersign ledger query --type refusal --run %s`\n",
 		    reasons->n - RUN_REASONS_SHOWN, cli_clean(run));
 	print_remedies(reasons);
+	print_answers(reasons);
 }
 
 static json_t *
@@ -100,6 +120,15 @@ asked_json(const struct run_reason *one)
 	for (size_t i = 0; i < RUN_ASKED_NAMED && one->asked[i][0] != '\0'; i++)
 		json_array_append_new(list, json_string(one->asked[i]));
 	return list;
+}
+
+json_t *
+run_answers_json(const struct run_reasons *reasons)
+{
+	return json_pack("{s:I, s:I, s:I}", "approved",
+	    (json_int_t)reasons->agreed, "denied", (json_int_t)reasons->denied,
+	    "unanswered", (json_int_t)(refused_by(reasons, "ask/unanswered") +
+	    refused_by(reasons, "ask/waiting")));
 }
 
 json_t *

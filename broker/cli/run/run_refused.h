@@ -8,11 +8,12 @@
 
 #include "cli/run/run_reasons.h"
 
-/* Lines of the summary, on standard error; nothing where nothing was refused.
+/* Lines of the summary, on standard error; nothing where nothing was refused or asked.
  * run: its id. */
 void run_refused_print(const struct run_reasons *reasons, const char *run);
 
-/* The member `reasons` of the summary as JSON; owned. */
+/* The members `reasons` and `approvals` of the summary as JSON; owned. */
 json_t *run_refused_json(const struct run_reasons *reasons);
+json_t *run_answers_json(const struct run_reasons *reasons);
 
 #endif
