@@ -59,7 +59,7 @@ derive_part(const struct scan_part *part, bool escaped, bool deltas,
 	if ((escaped && scan_view_unescape(part, &view[UNESCAPED]) != 0) ||
 	    (deltas && scan_view_deltas(part, &view[DELTAS]) != 0))
 		return -1;
-	return scan_view_runs(part, &view[BASE64], &view[HEX], &view[BASE32]);
+	return scan_view_runs(part, &view[BASE64], &view[HEX], &view[BASE32], &view[DECIMAL]);
 }
 
 /* Every kind of decoding, of the window or of each of a view's segments. */
@@ -68,7 +68,7 @@ derive(const struct look *look, const struct scan_view *from, bool deltas,
     struct scan_view *view)
 {
 	static const char *const names[EDGES] = { "escaped", "deltas", "hex", "base64",
-	    "base32" };
+	    "base32", "decimal" };
 	struct scan_part part = look->part;
 	unsigned kind;
 	size_t i;
@@ -145,16 +145,44 @@ scan_look_deeper(struct look *look, unsigned level, const struct scan_view *from
 	}
 }
 
+/* The archive that a window lies in; in a view only one that it begins with. */
+static struct scan_archive
+archive_of(const struct look *look)
+{
+	const struct scan_stream *stream = look->stream;
+	struct scan_archive archive = { SCAN_NO_ARCHIVE, 0 };
+
+	if (look->part.map != NULL || stream->base == 0)
+		return scan_archive_at_start(look->part.text, look->part.len);
+	if (stream->archive != SCAN_NO_ARCHIVE && stream->archive_next >= stream->base) {
+		archive.kind = stream->archive;
+		archive.next = (size_t)(stream->archive_next - stream->base);
+	}
+	return archive;
+}
+
 /* Secrets and tags are found whatever stands beside them: edges are the formats'. */
 static int
 edges(const struct look *look, unsigned level)
 {
-	struct scan_worker *worker = look->stream->worker;
+	struct scan_stream *stream = look->stream;
+	struct scan_worker *worker = stream->worker;
 	struct scan_view *view = &worker->view[level][EDGES];
+	struct scan_archive archive;
+	size_t keep = stream->to > BEHIND ? stream->to - BEHIND : 0;
+	int result;
 
 	scan_view_clear(view, "archive", look->part.map, false);
-	return worker->engine == NULL || look->edges ? 0 : scan_view_edges(&look->part,
-	    worker->hits.place, worker->hits.places, view);
+	if (worker->engine == NULL || look->edges)
+		return 0;
+	archive = archive_of(look);
+	result = scan_view_edges(&look->part, worker->hits.place, worker->hits.places, &archive,
+	    keep, view);
+	if (look->part.map == NULL) {
+		stream->archive = archive.kind;
+		stream->archive_next = stream->base + archive.next;
+	}
+	return result;
 }
 
 void

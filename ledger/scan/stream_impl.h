@@ -24,7 +24,7 @@
 #define SAMPLE 48	/* bytes by which a segment is told to be text */
 
 /* EDGES is made by the match, all others where a text is looked into deeper. */
-enum { UNESCAPED, DELTAS, HEX, BASE64, BASE32, EDGES, VIEWS };
+enum { UNESCAPED, DELTAS, HEX, BASE64, BASE32, DECIMAL, EDGES, VIEWS };
 
 struct scan_worker {
 	const struct scan_engine_calls *formats;	/* NULL: none are looked for */
@@ -69,6 +69,8 @@ struct scan_stream {
 	bool last;		/* the stream ends with this window */
 	size_t defer;		/* leave what begins here to the next window */
 	uint64_t packed_until;	/* what was unpacked to its end ends here */
+	unsigned archive;	/* its kind, of scan_archive ... */
+	uint64_t archive_next;	/* ... and where it goes on */
 	struct active active[ACTIVE_MAX];
 	unsigned n_seen;
 	struct seen seen[SEEN_MAX];	/* not cleared */

@@ -284,6 +284,8 @@ scan_unpack_window(struct scan_stream *stream, size_t *place, size_t places)
 	for (i = 0; i < ACTIVE_MAX; i++)
 		if (stream->active[i].packed != NULL)
 			advance(stream, &stream->active[i]);
+	if (stream->base == 0 && scan_packed_old(stream->window, stream->len) != NULL)
+		window_place(stream, 0);	/* the engine does not look for it */
 	if (places > 1)
 		qsort(place, places, sizeof(*place), by_place);
 	for (i = 0; i < places; i++)

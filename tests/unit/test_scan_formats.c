@@ -124,13 +124,30 @@ shapes(void **state)
 	}
 }
 
+/* Glued to other words: a right checksum tells it all the same. */
+static void
+glued(void **state)
+{
+	struct scan_match m;
+
+	assert_true(first("errorghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9unexpected", &m));
+	assert_string_equal(scan_format_id(m.format), "github-ghp");
+	assert_int_equal(m.start, 5);
+	assert_int_equal(m.len, 40);
+	assert_int_equal(m.confidence, SCAN_HIGH);
+	assert_true(first("\x1b[31mglpat" "-aB3dE5gH7jK9mN1pQ3sT\x1b[m", &m));
+	assert_int_equal(m.start, 5);
+	assert_false(first("a[31nglpat" "-aB3dE5gH7jK9mN1pQ3sT", &m));
+}
+
 /* Nothing of this is a secret. */
 static void
 innocent(void **state)
 {
 	static const char *text[] = {
 		"", "g", "ghp_", "the prefix ghp_ is followed by 36 characters",
-		"ghp_short", "xghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV9",
+		"ghp_short", "xghp" "_Q7xk2LmZp9RtVb4NcW8sYd1HgJ5aEf2j6fV8",
+		"xglpat" "-aB3dE5gH7jK9mN1pQ3sT", "glpat" "-aB3dE5gH7jK9mN1pQ3sTx",
 		"\"integrity\": \"sha512-aWs3kd0Zq1bN2vLx7yTgRk5uHe8PmC4oJfDiSa6XwQ9rYtVbEnUlMzKhGc+/Op==\"",
 		"commit 4f1c0de9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3",
 		"-----BEGIN RSA PRIVATE KEY----- is how such a file begins, and a reader knows it",
@@ -267,6 +284,7 @@ main(void)
 		cmocka_unit_test(checksums),
 		cmocka_unit_test(shapes),
 		cmocka_unit_test(innocent),
+		cmocka_unit_test(glued),
 		cmocka_unit_test(context),
 		cmocka_unit_test(after_escapes),
 		cmocka_unit_test(several),

@@ -13,7 +13,7 @@
 #define SHORT_MAX 256		/* digits of a run that is decoded as one */
 #define UNPACKED_MAX (1u << 20)	/* bytes that one packed stream may come to */
 
-enum { ESCAPED, HEX, BASE64, BASE32, VIEWS };
+enum { ESCAPED, HEX, BASE64, BASE32, DECIMAL, VIEWS };
 
 struct looking {
 	run_views_each *each;
@@ -75,7 +75,7 @@ static int
 derive(const struct scan_part *part, struct scan_view *view)
 {
 	static const char *const names[VIEWS] = { "escaped", "hex", "base64",
-	    "base32" };
+	    "base32", "decimal" };
 	unsigned kind;
 
 	for (kind = 0; kind < VIEWS; kind++)
@@ -83,7 +83,8 @@ derive(const struct scan_part *part, struct scan_view *view)
 		    kind == ESCAPED);
 	if (scan_view_unescape(part, &view[ESCAPED]) != 0)
 		return -1;
-	return scan_view_runs(part, &view[BASE64], &view[HEX], &view[BASE32]);
+	return scan_view_runs(part, &view[BASE64], &view[HEX], &view[BASE32],
+	    &view[DECIMAL]);
 }
 
 static int

@@ -25,6 +25,9 @@ static const struct {
 	{ "7z\\xbc\\xaf\\x27\\x1c", 6 }, { "Rar!\\x1a\\x07", 6 },
 	{ "ustar[\\x00 ]", 6 }, { "PK(?:\\x01\\x02|\\x05\\x06|\\x07\\x08)", 4 },
 	{ "07070[12]", 6 },
+	{ "\\x04\\x22\\x4d\\x18[\\x40-\\x7f][\\x40-\\x70]", 6 },
+	{ "\\xff\\x06\\x00\\x00sNaPpY", 10 }, { "LZIP\\x01", 5 },
+	{ "MSCF\\x00\\x00\\x00\\x00", 8 },
 };
 
 static struct scan_database db;
@@ -224,10 +227,10 @@ add_deltas(struct expressions *all)
 
 	all->writer.len = 0;
 	for (i = 0; i < SCAN_DELTA_KEYS; i++) {
-		put(&all->writer, i == 0 ? "\"(?:" : "|");
+		put(&all->writer, i == 0 ? "\"(?:(?:" : "|");
 		put(&all->writer, scan_delta_keys[i]);
 	}
-	put(&all->writer, ")\" ?: ?\"");
+	put(&all->writer, ")\" ?:|o\",) ?\"");	/* or what a terminal wrote */
 	return add_expression(all, all->writer.text, HS_FLAG_SINGLEMATCH);
 }
 

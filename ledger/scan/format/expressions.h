@@ -14,7 +14,7 @@
 #include "ledger/scan/format/engine.h"
 
 #define SCAN_EXPRESSIONS_MAX 768
-#define SCAN_MAGICS 11
+#define SCAN_MAGICS 15
 
 /* One anchor in one direction. */
 struct scan_expression {

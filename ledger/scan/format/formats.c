@@ -114,16 +114,15 @@ weigh(const struct scan_format *f, const uint8_t *text, size_t len,
 	return true;
 }
 
-bool
-scan_anchor_match(const struct scan_anchor *a, const uint8_t *p, size_t len,
+/* The whole of it, with `flags` of the format at its ends. */
+static bool
+match(const struct scan_anchor *a, unsigned flags, const uint8_t *p, size_t len,
     const struct scan_map *map, size_t at, struct scan_match *out)
 {
 	const struct scan_format *f = a->format;
-	struct scan_text text = { p, len, f->flags, map, NULL };
+	struct scan_text text = { p, len, flags, map, NULL };
 	ptrdiff_t start, end;
 
-	if (!scan_anchor_at(a, p, len, at))
-		return false;
 	start = scan_pattern_backward(a->before, &text, at);
 	if (start < 0)
 		return false;
@@ -138,6 +137,29 @@ scan_anchor_match(const struct scan_anchor *a, const uint8_t *p, size_t len,
 	    at + a->len - (size_t)start : 0;
 	out->identifier = (f->flags & F_IDENTIFIER) != 0;
 	return weigh(f, p, len, out);
+}
+
+/* A right checksum of 24 bits or more is no chance, whatever the token is glued to: the
+ * column before it in a database, the string before it in a program. */
+static bool
+glued(const struct scan_format *f, const struct scan_match *m)
+{
+	size_t at, len;
+
+	return m->confidence == SCAN_HIGH &&
+	    scan_check_place(f->check, m->len, m->prefix_len, &at, &len);
+}
+
+bool
+scan_anchor_match(const struct scan_anchor *a, const uint8_t *p, size_t len,
+    const struct scan_map *map, size_t at, struct scan_match *out)
+{
+	const struct scan_format *f = a->format;
+
+	if (!scan_anchor_at(a, p, len, at))
+		return false;
+	return match(a, f->flags, p, len, map, at, out) || (f->check != SCAN_NONE &&
+	    match(a, 0, p, len, map, at, out) && glued(f, out));
 }
 
 /* ---- whole values ---- */

@@ -140,6 +140,31 @@ scan_pattern_compile(const char *p, bool folded, struct scan_pattern *out)
 
 /* ---- matching ---- */
 
+/* n digits of the base end at `at`. */
+static bool
+digits_before(const uint8_t *p, size_t at, size_t n, bool octal)
+{
+	size_t i;
+
+	for (i = 1; i <= n && i <= at; i++)
+		if (octal ? p[at - i] < '0' || p[at - i] > '7' : !isxdigit(p[at - i]))
+			return false;
+	return n <= at;
+}
+
+/* "\x1b[1;31m" and its like, whose beginning may be written in many ways. */
+static bool
+ends_colour(const uint8_t *p, size_t at)
+{
+	size_t i = at - 1;
+
+	if (memchr("mKhlGH", p[i], 6) == NULL)
+		return false;
+	while (i > 0 && at - i < 16 && (isdigit(p[i - 1]) || p[i - 1] == ';' || p[i - 1] == '?'))
+		i--;
+	return i > 0 && p[i - 1] == '[';
+}
+
 /* A letter that ends an escape is part of the escape, not of a word; and what
  * a view dropped bytes in front of begins a word. */
 static bool
@@ -151,13 +176,15 @@ word_start(const struct scan_text *text, size_t at)
 		return true;
 	if (text->map != NULL && scan_map_joint(text->map, at))
 		return true;
-	if (at >= 2 && p[at - 2] == '\\' && strchr("nrtbf", p[at - 1]) != NULL)
+	if (at >= 2 && p[at - 2] == '\\' && strchr("nrtbfave0", p[at - 1]) != NULL)
 		return true;
-	if (at >= 3 && p[at - 3] == '%' && isxdigit(p[at - 2]) && isxdigit(p[at - 1]))
+	if (at >= 3 && p[at - 3] == '%' && digits_before(p, at, 2, false))
 		return true;
-	return at >= 6 && p[at - 6] == '\\' && p[at - 5] == 'u' &&
-	    isxdigit(p[at - 4]) && isxdigit(p[at - 3]) && isxdigit(p[at - 2]) &&
-	    isxdigit(p[at - 1]);
+	if (at >= 4 && p[at - 4] == '\\' && (digits_before(p, at, 3, true) ||
+	    (p[at - 3] == 'x' && digits_before(p, at, 2, false))))
+		return true;
+	return ends_colour(p, at) || (at >= 6 && p[at - 6] == '\\' && p[at - 5] == 'u' &&
+	    digits_before(p, at, 4, false));
 }
 
 static bool

@@ -25,8 +25,8 @@ static struct scan_table text_table = { .of = {
 	['\r'] = BIT(NUMBERS) | BIT(EOL), ['\n'] = BIT(NUMBERS) | BIT(EOL),
 	[':'] = BIT(NUMBERS), [','] = BIT(NUMBERS) | BIT(JOIN),
 	['"'] = BIT(JOIN), ['\''] = BIT(JOIN),
-	[0] = BIT(LEAD), [0x1b] = BIT(LEAD),
-	[0xc2] = BIT(LEAD), [0xe2] = BIT(LEAD), [0xef] = BIT(LEAD),
+	[0] = BIT(LEAD), ['\b'] = BIT(LEAD), [0x1b] = BIT(LEAD),
+	[0xc2] = BIT(LEAD), [0xe2] = BIT(LEAD), [0xef] = BIT(LEAD), [0xf3] = BIT(LEAD),
 } };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -10,6 +10,9 @@ const char *const scan_delta_keys[SCAN_DELTA_KEYS] = { "text", "content", "delta
 	"partial_json", "arguments", "thinking", "reasoning", "reasoning_content", "response",
 	"completion", "token", "chunk", "output" };
 
+/* What a terminal wrote, in a recording of asciinema's: [0.5, "o", "..."]. */
+#define OUTPUT SCAN_DELTA_KEYS
+
 struct value {
 	size_t at, len;
 	unsigned key;
@@ -18,7 +21,7 @@ struct value {
 struct values {
 	struct value *value;
 	size_t n, cap;
-	size_t of[SCAN_DELTA_KEYS];	/* how many of each member */
+	size_t of[SCAN_DELTA_KEYS + 1];	/* how many of each member; of OUTPUT */
 };
 
 /* Which member's name stands at p, with its quote; its length, 0: none. */
@@ -28,6 +31,10 @@ key_at(const uint8_t *p, size_t len, unsigned *key)
 	const char *name;
 	size_t n;
 
+	if (len > 2 && memcmp(p, "o\",", 3) == 0) {
+		*key = OUTPUT;
+		return 3;
+	}
 	for (*key = 0; *key < SCAN_DELTA_KEYS; ++*key) {
 		name = scan_delta_keys[*key];
 		if (p[0] != (uint8_t)name[0] || p[1] != (uint8_t)name[1])
@@ -132,7 +139,7 @@ scan_view_deltas(const struct scan_part *part, struct scan_view *view)
 	struct values values = { NULL, 0, 0, { 0 } };
 	int result = find_values(part, &values);
 
-	for (unsigned key = 0; result == 0 && key < SCAN_DELTA_KEYS; key++)
+	for (unsigned key = 0; result == 0 && key <= OUTPUT; key++)
 		result = join(part, &values, key, view);
 	free(values.value);
 	return result;

@@ -21,6 +21,26 @@ number(const uint8_t *p, size_t len, unsigned base, size_t max, uint32_t *value)
 	return i;
 }
 
+/* What is not seen, or joins and shapes what stands beside it (Unicode's
+ * Default_Ignorable_Code_Point, as far as it is in use). */
+static bool
+invisible(uint32_t c)
+{
+	return c == 0xad || c == 0x34f || (c >= 0x200b && c <= 0x200f) ||
+	    (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+	    (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff;
+}
+
+/* What an other character stands for: one of full width, or a tag that is not seen; 0:
+ * nothing. */
+static uint8_t
+stands_for(uint32_t c)
+{
+	if (c >= 0xff0d && c <= 0xff5a && (isalnum((int)(c - 0xfee0)) || c == 0xff0d || c == 0xff3f))
+		return (uint8_t)(c - 0xfee0);	/* its commas and brackets end words as theirs do */
+	return c >= 0xe0020 && c <= 0xe007e ? (uint8_t)(c - 0xe0000) : 0;
+}
+
 /* A code point: formats are ASCII, so others need not be right, only there. */
 static struct scan_step
 coded(size_t used, uint32_t value)
@@ -29,7 +49,7 @@ coded(size_t used, uint32_t value)
 
 	if (value > 0xff)
 		step.out[0] = 0xff;
-	else if (value == 0)
+	if (value == 0 || invisible(value))
 		step.n = 0;
 	return step;
 }
@@ -37,7 +57,8 @@ coded(size_t used, uint32_t value)
 static struct scan_step
 backslash(const uint8_t *p, size_t len)
 {
-	static const char from[] = "nrtbf\"\\/'", to[] = "\n\r\t\b\f\"\\/'";
+	/* Markdown, LaTeX and regular expressions put it before '_' and '-', too */
+	static const char from[] = "nrtbf\"\\/'_-.", to[] = "\n\r\t\b\f\"\\/'_-.";
 	struct scan_step none = SCAN_NO_STEP;
 	const char *at;
 	uint32_t value;
@@ -162,18 +183,36 @@ scan_escape_colour(const uint8_t *p, size_t len)
 	return i < len ? i + 1 : len;
 }
 
-size_t
-scan_escape_invisible(const uint8_t *p, size_t len)
+/* The code point at p in UTF-8, and how long that is; 0 where it is none of those of two
+ * bytes and more. */
+static size_t
+utf8_at(const uint8_t *p, size_t len, uint32_t *c)
 {
-	static const char *const marks[] = { "\xc2\xad", "\xe2\x80\x8b", "\xe2\x80\x8c",
-	    "\xe2\x80\x8d", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x81\xa0",
-	    "\xef\xbb\xbf" };
-	size_t i, n;
+	const size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+	size_t i;
 
-	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		n = strlen(marks[i]);
-		if (len >= n && memcmp(p, marks[i], n) == 0)
-			return n;
+	if (p[0] < 0xc2 || p[0] > 0xf4 || len < n)
+		return 0;
+	*c = p[0] & (0x7fu >> n);
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		*c = *c << 6 | (p[i] & 0x3fu);
 	}
-	return 0;
+	return n;
+}
+
+struct scan_step
+scan_escape_utf8(const uint8_t *p, size_t len)
+{
+	struct scan_step step = SCAN_NO_STEP;
+	uint32_t c = 0;
+	size_t n = utf8_at(p, len, &c);
+
+	if (n == 0)
+		return step;
+	step.out[0] = stands_for(c);
+	step.n = step.out[0] != 0;
+	step.used = step.n > 0 || invisible(c) ? n : 0;
+	return step;
 }

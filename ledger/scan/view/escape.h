@@ -22,9 +22,10 @@ struct scan_step {
 
 /* An escape that begins with a backslash, "&", "=" or "%". */
 struct scan_step scan_escape(const uint8_t *p, size_t len);
-/* Bytes of a terminal's control sequence; of a character that is not seen. */
+/* Bytes of a terminal's control sequence. */
 size_t scan_escape_colour(const uint8_t *p, size_t len);
-size_t scan_escape_invisible(const uint8_t *p, size_t len);
+/* A character in UTF-8 that is not seen, or is another's wide form. */
+struct scan_step scan_escape_utf8(const uint8_t *p, size_t len);
 
 /* ---- what stands for nothing ---- */
 

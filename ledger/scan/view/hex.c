@@ -1,5 +1,4 @@
-/* Views of hexadecimal: numbers alone, in lists, and in the lines of a dump. */
-#include <ctype.h>
+/* Views of hexadecimal: numbers alone and in lists. */
 #include <string.h>
 #include <strings.h>
 
@@ -9,7 +8,8 @@
 #define RUN_MIN (2 * SCAN_RUN_MIN)	/* digits */
 #define MIDDLE 6	/* bytes of a number that show most hashes to be none of a text */
 #define LINE_MIN 24	/* of a dump's line */
-#define APART 5		/* characters between two numbers that belong to two lists */
+#define APART 5		/* characters between two numbers that belong to two lists; blanks
+			 * in a row are one */
 
 /* Of gzip, zstd, zip and zlib: what they begin with. */
 static bool
@@ -54,9 +54,8 @@ hex_of_text(const uint8_t *p, size_t len)
 
 /* ---- hexadecimal ---- */
 
-/* Forget a segment that is too short for anything. */
-static int
-settle(struct scan_view *view)
+int
+scan_hex_settle(struct scan_view *view)
 {
 	size_t start = view->segment[view->segments - 1];
 
@@ -66,12 +65,10 @@ settle(struct scan_view *view)
 	return 0;
 }
 
-/* The number's digits [from, to), skipping a first one where phase is 1. */
-static int
-hex_number(const struct scan_part *part, const uint8_t value[256], size_t from,
-    size_t to, struct scan_view *view)
+int
+scan_hex_number(const struct scan_part *part, size_t from, size_t to, struct scan_view *view)
 {
-	const uint8_t *p = part->text;
+	const uint8_t *p = part->text, *value = scan_digit[SCAN_HEX];
 
 	if (scan_map_add(&view->map, view->len, part->at + from, 2, 1) != 0)
 		return -1;
@@ -81,13 +78,18 @@ hex_number(const struct scan_part *part, const uint8_t value[256], size_t from,
 	return 0;
 }
 
-static size_t
-digits_end(const struct scan_part *part, const uint8_t value[256], size_t at,
-    size_t end)
+size_t
+scan_hex_end(const struct scan_part *part, size_t at, size_t end)
 {
-	while (at < end && value[part->text[at]] < 16)
+	while (at < end && scan_digit[SCAN_HEX][part->text[at]] < 16)
 		at++;
 	return at;
+}
+
+static bool
+is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /*
@@ -106,11 +108,12 @@ hex_run(const struct scan_part *part, const uint8_t value[256],
 		return -1;
 	while (at < run->end) {
 		if (value[part->text[at]] == SCAN_GAP) {
-			gap++;
+			gap += gap == 0 || !is_blank(part->text[at]) ||
+			    !is_blank(part->text[at - 1]);
 			at++;
 			continue;
 		}
-		end = digits_end(part, value, at, run->end);
+		end = scan_hex_end(part, at, run->end);
 		if (end < run->end && (part->text[end] | 0x20) == 'x' && end - at == 1) {
 			at = end + 1;	/* "0x" */
 			continue;
@@ -123,121 +126,17 @@ hex_run(const struct scan_part *part, const uint8_t value[256],
 			continue;
 		}
 		if (gap >= APART || end - at < 2 || (phase == 1 && end - at < 2 * SCAN_RUN_MIN)) {
-			if (settle(view) != 0 || scan_view_room(view,
+			if (scan_hex_settle(view) != 0 || scan_view_room(view,
 			    (run->end - at) / 2 + 1) != 0 || scan_view_begin(view) != 0)
 				return -1;
 		}
 		if (end - at >= 2 + phase &&
-		    hex_number(part, value, at + phase, end, view) != 0)
+		    scan_hex_number(part, at + phase, end, view) != 0)
 			return -1;
 		at = end;
 		gap = 0;
 	}
-	return settle(view);
-}
-
-/* ---- dumps ---- */
-
-#define DUMP_BYTES 32	/* of one line, at most */
-#define DUMP_TEXT 128	/* behind its numbers, at most */
-#define DUMP_OFFSET 7	/* digits of the least offset that is told from a number */
-
-/* One line of `hexdump -C` or xxd: offset, numbers, the same as text. */
-struct dump_line {
-	uint64_t offset;
-	size_t number[DUMP_BYTES], digits[DUMP_BYTES];	/* where, how many */
-	unsigned numbers, bytes;
-	size_t end;		/* behind the line end */
-};
-
-static uint64_t
-hex_value(const uint8_t *p, size_t digits)
-{
-	uint64_t n = 0;
-
-	while (digits-- > 0)
-		n = n << 4 | scan_digit[SCAN_HEX][*p++];
-	return n;
-}
-
-/* The line at `at`; false where it is none of a dump. */
-static bool
-dump_line(const struct scan_part *part, size_t at, struct dump_line *line)
-{
-	const uint8_t *value = scan_digit[SCAN_HEX], *p = part->text, *lf;
-	size_t end = digits_end(part, value, at, part->len), spaces, most;
-
-	*line = (struct dump_line){ .numbers = 0 };
-	if (end - at < DUMP_OFFSET || end - at > 16 || end == part->len)
-		return false;
-	line->offset = hex_value(p + at, end - at);
-	most = p[end] == ':' ? 1 : 2;	/* spaces between two numbers */
-	at = end + (p[end] == ':');
-	while (line->numbers < DUMP_BYTES && line->bytes < DUMP_BYTES) {
-		for (spaces = 0; at < part->len && p[at] == ' '; at++)
-			spaces++;
-		end = digits_end(part, value, at, part->len);
-		if (spaces == 0 || spaces > most || end == at || (end - at) % 2 != 0 ||
-		    end - at > 16 || (end < part->len && !isspace(p[end])))
-			break;
-		line->number[line->numbers] = at;
-		line->digits[line->numbers++] = end - at;
-		line->bytes += (unsigned)(end - at) / 2;
-		at = end;
-	}
-	most = part->len - at < DUMP_TEXT ? part->len - at : DUMP_TEXT;
-	lf = memchr(p + at, '\n', most);
-	line->end = lf == NULL ? at + most : (size_t)(lf + 1 - p);
-	return line->numbers > 0 && (lf != NULL || line->end == part->len);
-}
-
-/*
- * Lines of a dump from `at` on, each at the offset where the one before ended:
- * one segment.  *end is behind them; at where there are none of any use.
- */
-static int
-take_dump(const struct scan_part *part, size_t at, struct scan_view *view, size_t *end)
-{
-	struct dump_line line;
-	uint64_t offset = 0;
-	unsigned i, lines = 0;
-
-	*end = at;
-	if (!dump_line(part, at, &line))
-		return 0;
-	if (scan_view_begin(view) != 0)
-		return -1;
-	do {
-		if (lines++ > 0 && line.offset != offset)
-			break;
-		if (scan_view_room(view, DUMP_BYTES + 8) != 0)
-			return -1;
-		for (i = 0; i < line.numbers; i++)
-			if (hex_number(part, scan_digit[SCAN_HEX], line.number[i],
-			    line.number[i] + line.digits[i], view) != 0)
-				return -1;
-		offset = line.offset + line.bytes;
-		*end = line.end;
-	} while (dump_line(part, line.end, &line));
-	return settle(view);
-}
-
-/* Where in the beginning of a run a dump begins: at a line's start. */
-static int
-find_dump(const struct scan_part *part, const struct scan_run *run, struct scan_view *view,
-    size_t *end)
-{
-	const uint8_t *p = part->text, *lf;
-	size_t at = run->start;
-
-	*end = at;
-	if (at > 0 && p[at - 1] != '\n') {
-		lf = memchr(p + at, '\n', run->end - at);
-		if (lf == NULL)
-			return 0;
-		at = (size_t)(lf + 1 - p);
-	}
-	return take_dump(part, at, view, end);
+	return scan_hex_settle(view);
 }
 
 /* ---- runs ---- */
@@ -296,23 +195,24 @@ worth(const struct scan_part *part, const struct scan_run *run)
 
 static int
 take_run(const struct scan_part *part, const struct scan_run *run, size_t *dumped,
-    struct scan_view *view)
+    struct scan_view *hex, struct scan_view *decimal)
 {
 	const uint8_t *value = scan_digit[SCAN_HEX];
 	size_t end;
 
-	if (hex_run(part, value, run, 0, view) != 0 || hex_run(part, value, run, 1, view) != 0)
+	if (hex_run(part, value, run, 0, hex) != 0 || hex_run(part, value, run, 1, hex) != 0 ||
+	    scan_decimal_run(part, run, decimal) != 0)
 		return -1;
 	if (run->end <= *dumped)
 		return 0;
-	if (find_dump(part, run, view, &end) != 0)
+	if (scan_hex_dump(part, run, hex, &end) != 0)
 		return -1;
 	*dumped = end > run->start ? end : *dumped;
 	return 0;
 }
 
 int
-scan_hex_runs(const struct scan_part *part, struct scan_view *view)
+scan_hex_runs(const struct scan_part *part, struct scan_view *hex, struct scan_view *decimal)
 {
 	const struct scan_planes *block = part->classes->block;
 	size_t end = part->at + part->len, floor = part->at, dumped = 0, b;
@@ -331,7 +231,8 @@ scan_hex_runs(const struct scan_part *part, struct scan_view *view)
 				continue;
 			run.start -= part->at;
 			run.end -= part->at;
-			if (scan_run_new(part, &run) && take_run(part, &run, &dumped, view) != 0)
+			if (scan_run_new(part, &run) && take_run(part, &run, &dumped, hex,
+			    decimal) != 0)
 				return -1;
 		}
 	}

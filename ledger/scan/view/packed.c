@@ -107,6 +107,16 @@ scan_packed_zlib(const uint8_t *p, size_t len)
 	    ((p[2] >> 1 & 3) != 0 || (p[3] ^ p[5]) == 0xff);
 }
 
+const char *
+scan_packed_old(const uint8_t *p, size_t len)
+{
+	if (len > 2 && p[0] == 0x1f && p[1] == 0x9d && (p[2] & 0x60) == 0)
+		return "compress";
+	if (len > 13 && p[0] == 0x5d && p[1] == 0 && p[2] == 0 && (p[12] == 0 || p[12] == 0xff))
+		return "lzma";
+	return NULL;
+}
+
 bool
 scan_packed_at(const uint8_t *text, size_t len, size_t at,
     struct scan_packed_kind *kind)
@@ -114,6 +124,8 @@ scan_packed_at(const uint8_t *text, size_t len, size_t at,
 	static const struct { const char *magic; size_t len; const char *name; } other[] = {
 		{ "BZh", 3, "bzip2" }, { "\xfd" "7zXZ", 5, "xz" },
 		{ "7z\xbc\xaf", 4, "7z" }, { "Rar!", 4, "rar" },
+		{ "\x04\x22\x4d\x18", 4, "lz4" }, { "\xff\x06\0\0sNaPpY", 10, "snappy" },
+		{ "LZIP\1", 5, "lzip" }, { "MSCF\0\0\0\0", 8, "cab" },
 	};
 	const uint8_t *p = text + at;
 	size_t i;
@@ -136,6 +148,9 @@ scan_packed_at(const uint8_t *text, size_t len, size_t at,
 		return true;
 	}
 	kind->known = false;
+	kind->name = scan_packed_old(p, len);
+	if (at == 0 && kind->name != NULL)
+		return true;
 	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		kind->name = other[i].name;
 		if (starts(p, len, other[i].magic, other[i].len))

@@ -35,6 +35,9 @@ struct scan_packed_kind {
 bool scan_packed_at(const uint8_t *text, size_t len, size_t at,
     struct scan_packed_kind *kind);
 
+/* What has too little a beginning to be told from others but in front of a file; NULL: none. */
+const char *scan_packed_old(const uint8_t *p, size_t len);
+
 /* Whether zlib's two bytes and the beginning of a block are at p. */
 bool scan_packed_zlib(const uint8_t *p, size_t len);
 

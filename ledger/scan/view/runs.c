@@ -196,8 +196,8 @@ scan_letter_runs(const struct scan_part *part, struct scan_view *base64,
 
 int
 scan_view_runs(const struct scan_part *part, struct scan_view *base64,
-    struct scan_view *hex, struct scan_view *base32)
+    struct scan_view *hex, struct scan_view *base32, struct scan_view *decimal)
 {
 	return scan_letter_runs(part, base64, base32) != 0 ||
-	    scan_hex_runs(part, hex) != 0 ? -1 : 0;
+	    scan_hex_runs(part, hex, decimal) != 0 ? -1 : 0;
 }

@@ -24,12 +24,25 @@ extern const uint8_t scan_digit[SCAN_ALPHABETS][256];
 /* Whether the run is not simply a piece of the text below, where it was decoded. */
 bool scan_run_new(const struct scan_part *part, const struct scan_run *run);
 
-/* 0, or -1 where memory lacks. */
-int scan_hex_runs(const struct scan_part *part, struct scan_view *view);
+/* Hexadecimal, and bytes as decimal numbers.  0, or -1 where memory lacks. */
+int scan_hex_runs(const struct scan_part *part, struct scan_view *hex,
+    struct scan_view *decimal);
 
 struct scan_signs;
 
 /* ---- parts of the above ---- */
+
+/* A list in a run of numbers. */
+int scan_decimal_run(const struct scan_part *part, const struct scan_run *run,
+    struct scan_view *view);
+/* A dump in the beginning of a run: from a line's start.  *end is behind its lines. */
+int scan_hex_dump(const struct scan_part *part, const struct scan_run *run,
+    struct scan_view *view, size_t *end);
+/* Digits [from, to), to a view that has room. */
+int scan_hex_number(const struct scan_part *part, size_t from, size_t to, struct scan_view *view);
+size_t scan_hex_end(const struct scan_part *part, size_t at, size_t end);
+/* End a segment; forget one that is too short for anything. */
+int scan_hex_settle(struct scan_view *view);
 
 /* A run of SCAN_RUN_LONG digits and more: where it is text, and from where
  * something packed begins in it. */

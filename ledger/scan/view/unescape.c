@@ -10,12 +10,13 @@
 #define WORD_MAX 65536	/* of it in front of its first escape */
 #define NEAR 4		/* bytes from a space to what may be an escape again */
 
-enum { PLAIN, ESCAPE, LINE_END, QUOTE, DROPPED, COLOUR, UTF8 };
+enum { PLAIN, ESCAPE, LINE_END, QUOTE, DROPPED, BACKSPACE, COLOUR, UTF8 };
 
 static const uint8_t kind[256] = {
 	['%'] = ESCAPE, ['='] = ESCAPE, ['\\'] = ESCAPE, ['&'] = ESCAPE,
-	['\r'] = LINE_END, ['\n'] = LINE_END, ['"'] = QUOTE, ['\''] = QUOTE, [0] = DROPPED, [0x1b] = COLOUR,
-	[0xc2] = UTF8, [0xe2] = UTF8, [0xef] = UTF8,
+	['\r'] = LINE_END, ['\n'] = LINE_END, ['"'] = QUOTE, ['\''] = QUOTE, [0] = DROPPED,
+	['\b'] = BACKSPACE, [0x1b] = COLOUR,
+	[0xc2] = UTF8, [0xe2] = UTF8, [0xef] = UTF8, [0xf3] = UTF8,
 };
 
 /* Whether n bytes in a row around p are no spaces. */
@@ -123,12 +124,13 @@ step_at(const struct work *w)
 	case DROPPED:
 		step.used = 1;
 		return step;
+	case BACKSPACE:
+		return (struct scan_step){ 1, 0, { 0 }, 1 };
 	case COLOUR:
 		step.used = scan_escape_colour(p, len);
 		return step;
 	default:
-		step.used = scan_escape_invisible(p, len);
-		return step;
+		return scan_escape_utf8(p, len);
 	}
 }
 

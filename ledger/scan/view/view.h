@@ -53,14 +53,14 @@ void scan_view_clear(struct scan_view *view, const char *name,
  * something changed, with a little of what stands before them.  Shortened.
  * deltas: the strings that a model's answer is streamed in, put together.
  * Shortened.
- * runs: of base64 (both alphabets), hexadecimal and base32, every run that is
+ * runs: of base64 (both alphabets), hexadecimal, base32 and decimal bytes, every run that is
  * long enough, from every phase; of a part that was only shortened, only the
  * runs that are new in it.
  */
 int scan_view_unescape(const struct scan_part *part, struct scan_view *view);
 int scan_view_deltas(const struct scan_part *part, struct scan_view *view);
 int scan_view_runs(const struct scan_part *part, struct scan_view *base64,
-    struct scan_view *hex, struct scan_view *base32);
+    struct scan_view *hex, struct scan_view *base32, struct scan_view *decimal);
 
 /* For those that write views: room for more bytes; begin and end a segment;
  * forget the last one. */
