@@ -17,6 +17,9 @@ static const struct known table[] = {
 	{ "api.machines.dev", { "FLY_API_TOKEN" } },
 	{ "api.netlify.com", { "NETLIFY_AUTH_TOKEN" } },
 	{ "api.heroku.com", { "HEROKU_API_KEY" } },
+	{ "api.together.xyz", { "TOGETHER_API_KEY" } },
+	{ "us.sentry.io", { "SENTRY_AUTH_TOKEN" } },
+	{ "de.sentry.io", { "SENTRY_AUTH_TOKEN" } },
 };
 
 const char *const *

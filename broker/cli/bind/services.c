@@ -17,6 +17,14 @@
 #define COMPLETIONS(base) { "POST " base "/chat/completions", \
     "GET " base "/models" }
 
+/*
+ * Slack takes every method of its API by GET as by POST, those that change
+ * something too: each is named, none by a pattern.
+ */
+#define SLACK_READS "* /api/auth.test", "* /api/conversations.list", \
+    "* /api/conversations.info", "* /api/conversations.history", \
+    "* /api/conversations.replies", "* /api/users.list", "* /api/users.info"
+
 static const struct service table[] = {
 	{ .name = "anthropic", .what = "Anthropic's API by key: Claude Code, SDKs",
 	  .hosts = CLAUDE_HOSTS, .header = "x-api-key: {}",
@@ -70,7 +78,8 @@ static const struct service table[] = {
 	  .allow = COMPLETIONS("/openai/v1"), .env = { "GROQ_API_KEY" } },
 	{ .name = "huggingface", .what = "Hugging Face's hub, to read",
 	  .hosts = { "huggingface.co" }, .header = BEARER,
-	  .allow = { "GET /**" }, .env = { "HF_TOKEN" } },
+	  .allow = { "GET /**", "POST /api/*/*/*/paths-info/**" },
+	  .env = { "HF_TOKEN" }, .escaped_slash = true },
 	{ .name = "linear", .what = "Linear's API: GraphQL, all that the key may do",
 	  .hosts = { "api.linear.app" }, .header = "Authorization: {}",
 	  .allow = { "POST /graphql" }, .env = { "LINEAR_API_KEY" } },
@@ -81,7 +90,7 @@ static const struct service table[] = {
 	  .hosts = { "api.notion.com" }, .header = BEARER,
 	  .allow = { "GET /v1/**", "POST /v1/search", "POST /v1/databases/*/query",
 	  "POST /v1/data_sources/*/query" },
-	  .env = { "NOTION_TOKEN" } },
+	  .env = { "NOTION_TOKEN", "NOTION_API_TOKEN" } },
 	{ .name = "npm", .what = "npm's registry, to install private packages",
 	  .hosts = { "registry.npmjs.org" }, .header = BEARER,
 	  .allow = { "GET /**" }, .env = { "NPM_TOKEN", "NODE_AUTH_TOKEN" },
@@ -97,28 +106,26 @@ static const struct service table[] = {
 	  .allow = COMPLETIONS("/api/v1"), .env = { "OPENROUTER_API_KEY" } },
 	{ .name = "perplexity", .what = "Perplexity's API",
 	  .hosts = { "api.perplexity.ai" }, .header = BEARER,
-	  .allow = { "POST /chat/completions", "POST /search" },
+	  .allow = { "POST /chat/completions", "POST /search", "POST /v1/agent",
+	  "POST /v1/responses", "POST /v1/embeddings" },
 	  .env = { "PERPLEXITY_API_KEY" } },
 	{ .name = "pypi", .what = "PyPI, to upload: twine, uv",
 	  .hosts = { "upload.pypi.org" }, .basic = "__token__:{}",
 	  .allow = { "POST /legacy/" },
 	  .env = { "TWINE_PASSWORD", "UV_PUBLISH_TOKEN" } },
 	{ .name = "sentry", .what = "Sentry's API, to read",
-	  .hosts = { "sentry.io" }, .header = BEARER,
+	  .hosts = { "sentry.io", "us.sentry.io", "de.sentry.io" }, .header = BEARER,
 	  .allow = { "GET /api/0/**" }, .env = { "SENTRY_AUTH_TOKEN" } },
 	{ .name = "slack", .what = "Slack's Web API by a bot's token, to read and to post",
 	  .hosts = { "slack.com" }, .header = BEARER,
-	  .allow = { "GET /api/*", "POST /api/auth.test",
-	  "POST /api/conversations.list", "POST /api/conversations.history",
-	  "POST /api/conversations.replies", "POST /api/users.list",
-	  "POST /api/chat.postMessage" },
+	  .allow = { SLACK_READS, "POST /api/chat.postMessage" },
 	  .env = { "SLACK_BOT_TOKEN" } },
 	{ .name = "stripe", .what = "Stripe's API, to read",
 	  .hosts = { "api.stripe.com" }, .header = BEARER,
 	  .allow = { "GET /v1/**" },
 	  .env = { "STRIPE_API_KEY", "STRIPE_SECRET_KEY" } },
 	{ .name = "together", .what = "Together's API",
-	  .hosts = { "api.together.xyz" }, .header = BEARER,
+	  .hosts = { "api.together.ai", "api.together.xyz" }, .header = BEARER,
 	  .allow = COMPLETIONS("/v1"), .env = { "TOGETHER_API_KEY" } },
 	{ .name = "vercel", .what = "Vercel's API, to read",
 	  .hosts = { "api.vercel.com" }, .header = BEARER,

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SERVICE_HOSTS_MAX 2
+#define SERVICE_HOSTS_MAX 3
 #define SERVICE_RULES_MAX 8
 #define SERVICE_ENV_MAX 2
 
