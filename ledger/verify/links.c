@@ -166,6 +166,7 @@ note(struct links *links, const struct walk_batch *batch, unsigned i,
 	}
 	l = &links->loose[links->count++];
 	*l = (struct loose){ .kind = (uint8_t)kind, .why = why, .code = code };
+	l->spends = links_spends(r, kind);
 	l->anywhere = run.ptr == NULL && (kind == RUN || kind == REFUSAL);
 	if (run.ptr != NULL)
 		memcpy(l->run, run.ptr, run.len);
@@ -194,7 +195,10 @@ static bool
 is_within(struct links *links, const struct links_fact *fact, uint64_t *parent)
 {
 	const bool untouched = (*parent & UNTOUCHED) != 0;
-	const bool use = fact->kind == USE && kind_in(*parent) == GRANT;
+	/* A person's consent to one is kept as a grant for one, and other records than
+	 * uses stand under it. */
+	const bool use = kind_in(*parent) == GRANT && (fact->kind == USE ||
+	    fact->kind == DECISION || (fact->kind == GRANT && fact->admits != 0));
 
 	if (!use && fact->kind != OUTCOME)
 		return true;

@@ -11,6 +11,8 @@
  * name, and a refusal of what another run holds.  A use, a decision and an outcome are of a
  * run and name a parent; a use says that it was allowed, and a decision that or
  * that a person is to be asked.  A use or a decision has one outcome at most, and a grant no more uses than its body's `requests`.
+ * Under a person's consent that is for one ("approval":{"for":"once"}) stands one use,
+ * decision or grant at most, and no outcome.
  *
  * Leaves of records that can admit are remembered, the latest ones that were
  * used of them, in constant memory; what is not among them is looked up in a

@@ -33,24 +33,29 @@ match(struct links *links, const struct walk_line *line, uint64_t index)
 		if (links_ended(&line->record, l->found))
 			l->found = TEARDOWN;
 		l->foreign = !same_run(l, &line->record);
-		if (l->found == GRANT)
+		l->consent = links_consent_once(&line->record, l->found);
+		if (l->consent)
+			l->found = GRANT;
+		else if (l->found == GRANT)
 			l->uses = links_uses(line->record.body);
 	}
 }
 
 /* One more that names what others name too. */
 static void
-match_sibling(struct links *links, enum links_kind kind, const uint8_t parent[TREE_HASH_LEN],
-    uint64_t index)
+match_sibling(struct links *links, enum links_kind kind, bool spends,
+    const uint8_t parent[TREE_HASH_LEN], uint64_t index)
 {
 	struct loose *l;
 	unsigned i;
 
 	for (i = 0; i < links->count; i++) {
 		l = &links->loose[i];
-		if (l->why == NULL && l->kind == kind && index < l->place.index &&
-		    memcmp(l->parent, parent, TREE_HASH_LEN) == 0)
-			l->earlier++;
+		if (l->why != NULL || index >= l->place.index ||
+		    memcmp(l->parent, parent, TREE_HASH_LEN) != 0)
+			continue;
+		l->earlier += l->kind == kind;
+		l->spent += spends;
 	}
 }
 
@@ -67,6 +72,7 @@ look_up(void *context, const struct walk_batch *batch)
 	const struct walk_line *line;
 	uint8_t parent[TREE_HASH_LEN];
 	enum links_kind kind;
+	bool spends;
 	unsigned i;
 
 	for (i = 0; i < batch->count; i++) {
@@ -74,9 +80,10 @@ look_up(void *context, const struct walk_batch *batch)
 		if (marked(links, line->leaf))
 			match(links, line, batch->index + i);
 		kind = line->rule == NULL ? links_kind_of(line->record.type) : OTHER;
-		if ((kind & (USE | OUTCOME)) != 0 && line->record.parent.ptr != NULL &&
+		spends = kind != OTHER && links_spends(&line->record, kind);
+		if ((spends || kind == OUTCOME) && line->record.parent.ptr != NULL &&
 		    links_decode(line->record.parent, parent) && marked(links, parent))
-			match_sibling(links, kind, parent, batch->index + i);
+			match_sibling(links, kind, spends, parent, batch->index + i);
 	}
 	return 0;
 }
@@ -123,7 +130,9 @@ judge_one(const struct links *links, struct loose *l)
 		return;
 	if (l->kind == OUTCOME && l->earlier > 0)
 		l->why = "a second outcome of one record";
-	else if (l->kind == USE && l->found == GRANT && l->uses != ALLOWANCE_ENDLESS &&
+	else if (l->consent && l->spends && l->spent > 0)
+		l->why = "one more than a person agreed to, which was one";
+	else if (l->kind == USE && l->found == GRANT && !l->consent && l->uses != ALLOWANCE_ENDLESS &&
 	    l->earlier >= l->uses)
 		l->why = "one use more than its grant is for";
 	l->code = "twice";

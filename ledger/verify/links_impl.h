@@ -36,6 +36,9 @@ struct loose {
 	bool foreign;		/* the parent is of another run */
 	bool anywhere;		/* which it may be */
 	uint32_t uses;		/* of the parent, where it is a grant */
+	bool consent;		/* the parent is a person's, to one */
+	bool spends;		/* and this one is what a consent is used up by, */
+	uint64_t spent;		/* as others before it that name the parent too */
 	uint64_t earlier;	/* records of this kind that name the parent too, before */
 	const char *code, *why;	/* bad; NULL: loose */
 	char run[RECORD_NAME_MAX + 1];	/* that the parent is of */
@@ -64,6 +67,13 @@ bool links_decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN]);
 
 /* Does a use or a decision say that it was allowed? */
 bool links_allowed(const struct record_line *record);
+
+/* A person's consent that is good for one: it is kept as a grant for one use, and has
+ * no outcome of its own. */
+bool links_consent_once(const struct record_line *record, enum links_kind kind);
+
+/* Is this what such a consent is used up by? */
+bool links_spends(const struct record_line *record, enum links_kind kind);
 
 /* A run's closing, or that a grant was taken back: it admits nothing. */
 bool links_ended(const struct record_line *record, enum links_kind kind);

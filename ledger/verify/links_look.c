@@ -148,6 +148,22 @@ links_ended(const struct record_line *record, enum links_kind kind)
 	    (kind == GRANT && member_is(record->body, "state", "revoked"));
 }
 
+bool
+links_consent_once(const struct record_line *record, enum links_kind kind)
+{
+	struct record_slice approval;
+
+	return kind == DECISION && member_find(record->body, "approval", &approval) &&
+	    member_is(approval, "for", "once");
+}
+
+bool
+links_spends(const struct record_line *record, enum links_kind kind)
+{
+	return kind == USE || kind == DECISION ||
+	    (kind == GRANT && !links_ended(record, kind));
+}
+
 uint32_t
 links_uses(struct record_slice body)
 {
@@ -318,7 +334,8 @@ links_look(const struct links *links, const struct walk_batch *batch,
 		fact->kind = (uint8_t)kind;
 		fact->admits = 0;
 		if ((kind & CAN_ADMIT) != 0)
-			fact->admits = kept_as(mark_of(links, batch->lines[i].leaf, run), kind);
+			fact->admits = kept_as(mark_of(links, batch->lines[i].leaf, run),
+			    links_consent_once(r, kind) ? GRANT : kind);
 		look_parent(links, r, run, fact);
 		if ((kind & (USE | DECISION)) != 0 && !begins_allowed(r) &&
 		    !links_allowed(r))

@@ -343,6 +343,72 @@ grants(void **state)
 	}
 }
 
+static uint64_t
+consent(uint64_t run, const char *approval)
+{
+	char more[64];
+
+	snprintf(more, sizeof(more), ",\"approval\":%s", approval);
+	return maker_add(&m, "s", "decision", "r", of(run, more));
+}
+
+/* Of a person's consent to one there is one use, decision or grant, near or far. */
+static void
+consents_once(void **state)
+{
+	static const char *const types[] = { "use", "decision", "grant" };
+	uint64_t run, one;
+	unsigned first, then, far;
+
+	for (first = 0; first < 3; first++) {
+		for (then = 0; then < 3; then++) {
+			for (far = 0; far < 2; far++) {
+				restart();
+				run = maker_add(&m, "s", "run", "r", "{}");
+				one = consent(run, "{\"asked\":\"x\",\"for\":\"once\"}");
+				maker_add(&m, "s", types[first], "r", of(one, ""));
+				crowd(far * 400);
+				maker_add(&m, "s", "refusal", "r", of(one, ""));
+				maker_add(&m, "s", "grant", "r", of(one, ",\"state\":\"revoked\""));
+				finds_one("twice", maker_add(&m, "s", types[then], "r", of(one, "")));
+			}
+		}
+	}
+}
+
+static void
+consents(void **state)
+{
+	static const char *const wide[] = { "{\"for\":\"run\"}", "{}", "1", "\"once\"",
+	    "{\"x\":{\"for\":\"once\"}}" };
+	uint64_t run, one;
+	unsigned i, far;
+
+	for (i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+		restart();
+		run = maker_add(&m, "s", "run", "r", "{}");
+		one = consent(run, wide[i]);
+		for (unsigned k = 0; k < 2000; k++)
+			use_of(one);
+		close_and_verify();
+		assert_int_equal(c.result.finding_count, 0);
+	}
+	for (far = 0; far < 2; far++) {
+		restart();
+		run = maker_add(&m, "s", "run", "r", "{}");
+		one = consent(run, "{\"for\":\"once\"}");
+		crowd(far * 400);
+		finds_one("parent", maker_add(&m, "s", "outcome", "r", of(one, "")));
+		/* nor is it of another run */
+		restart();
+		run = maker_add(&m, "s", "run", "r", "{}");
+		maker_add(&m, "s", "run", "q", "{}");
+		one = consent(run, "{\"for\":\"once\"}");
+		crowd(far * 400);
+		finds_one("parent", maker_add(&m, "s", "use", "q", of(one, "")));
+	}
+}
+
 /* All grants are within what they are for, and kept or not. */
 static void
 grants_within(void **state)
@@ -549,6 +615,8 @@ main(void)
 		cmocka_unit_test(grant_states),
 		cmocka_unit_test(grants),
 		cmocka_unit_test(grants_within),
+		cmocka_unit_test(consents_once),
+		cmocka_unit_test(consents),
 		cmocka_unit_test(bad_parents),
 		cmocka_unit_test(later_parent),
 #ifndef __SANITIZE_ADDRESS__
