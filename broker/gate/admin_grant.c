@@ -7,6 +7,7 @@
 #include "gate/input.h"
 #include "gate/words.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,6 +25,8 @@ struct wish {
 	struct policy_input input;
 	struct policy_decision decision;
 	bool judged;			/* decision is the engine's */
+	struct policy_decision asked;	/* the first that leaves it to a person */
+	int64_t ttl_s;
 	struct ledger_receipt consent;	/* a person's, where there is one: */
 	bool person;			/* somebody answered */
 	struct gate_problem *why;
@@ -111,96 +114,6 @@ peer_step(struct wish *wish)
 	return 0;
 }
 
-static int
-ask_person(struct wish *wish, const struct grant_request *request, struct slice query)
-{
-	const int len = words_input(wish->thread, wish->run, &wish->input, false);
-	char action[sizeof(wish->name) + 8], id[GATE_ID_MAX], text[GATE_WHY_MAX];
-	const struct approval_question question = { .run = wish->run,
-	    .action = action, .target = &request->target, .query = query,
-	    .secret = wish->binding->secret, .binding = wish->binding->id,
-	    .rule = wish->decision.rule, .reason = wish->decision.reason,
-	    .input = wish->thread->input, .input_len = len > 0 ? (size_t)len : 0,
-	    .policy = wish->rules->digest };
-	const struct approval_no *why;
-	enum approval_answer answer;
-
-	snprintf(action, sizeof(action), "grant %s", wish->name);
-	answer = len <= 0 ? APPROVAL_UNWRITABLE :
-	    approvals_ask(wish->gate, &question, id, &wish->consent);
-	wish->person = answer == APPROVAL_GIVEN || answer == APPROVAL_DENIED;
-	wish->grant->approved = answer == APPROVAL_GIVEN;
-	if (wish->grant->approved)
-		return 0;
-	if (answer == APPROVAL_WAITING) {
-		snprintf(text, sizeof(text), "have the operator answer it "
-		    "(`countersign approve %s`), then ask for the grant again", id);
-		return no(wish, 403, "ask/waiting", wish->decision.reason, text);
-	}
-	why = approvals_no(answer);
-	return no(wish, why->status, why->rule, why->reason, why->remedy);
-}
-
-static int
-ask_policy(struct wish *wish, const struct grant_request *request)
-{
-	struct policy_decision *decision = &wish->decision;
-	struct slice query = { request->target.query,
-	    request->target.query_len };
-
-	input_target(&wish->input, &request->target, query);
-	if (query.p == NULL)
-		wish->input.target.query = (struct policy_str){ NULL, 0 };
-	snprintf(wish->name, sizeof(wish->name), "http:%s", request->method);
-	wish->input.action.name = input_text(wish->name);
-	gate_judge(wish->thread, wish->rules, &wish->input, decision);
-	wish->judged = true;
-	if (decision->verdict != POLICY_DENY &&
-	    !delegation_covers(wish->run, &wish->input))
-		return no(wish, 403, "delegation/scope",
-		    "the run was opened for less than this",
-		    "ask the run above, or have it open one with more scopes");
-	if (decision->verdict == POLICY_ALLOW)
-		return 0;
-	if (decision->verdict == POLICY_ASK)
-		return ask_person(wish, request, query);
-	if (decision->failed)
-		return no(wish, 503, decision->rule, decision->reason,
-		    "no grant was given; see that the policy server runs and answers in time");
-	return no(wish, 403, decision->rule[0] != '\0' ? decision->rule :
-	    "policy/deny", decision->reason,
-	    "see `countersign bindings` for what the binding allows");
-}
-
-/* The policy is asked about each request that the grant stands for (leave to use
- * the credential), and again about every request when it comes. */
-static int
-policy_step(struct wish *wish)
-{
-	unsigned n = grant_requests(wish->grant, wish->paths,
-	    sizeof(wish->paths), wish->requests);
-	struct policy_decision *out = &wish->decision;
-
-	if (n == 0)
-		return no(wish, 400, "grant/bad-target", "target is too long",
-		    "shorten it");
-	input_binding(&wish->input, wish->binding, 0);
-	wish->input.secret.version = -1;
-	wish->input.budget.requests++;	/* the first of them included */
-	for (unsigned i = 0; i < n; i++)
-		if (ask_policy(wish, &wish->requests[i]) == -1)
-			return -1;
-	if (out->uses > 0 && wish->options->uses > out->uses)
-		return no(wish, 403, "grant/too-many-uses",
-		    "the policy allows fewer uses",
-		    "ask for fewer, or raise data.grant.uses");
-	if (out->ttl_s > 0 && wish->options->ttl_s > out->ttl_s)
-		return no(wish, 403, "grant/too-long",
-		    "the policy allows less time",
-		    "ask for less, or raise data.grant.ttl_s");
-	return 0;
-}
-
 static int64_t
 first_of(int64_t asked, int64_t policy, int64_t otherwise)
 {
@@ -225,10 +138,137 @@ terms(struct wish *wish)
 	if (grant->uses > GRANT_USES_MAX)
 		grant->uses = GRANT_USES_MAX;
 	atomic_store(&grant->left, grant_requests_for(grant, grant->uses));
+	wish->ttl_s = ttl_s;
 	grant->expires_ns = clock_boot_ns() + ttl_s * 1000000000;
 	grant->expires_s = clock_real_ns() / 1000000000 + ttl_s;
 	grant->peer = wish->options->peer;
 	grant->credential.run = wish->run;
+}
+
+/* What is to be agreed to is the whole grant: how often and how long belong to it. */
+static void
+grant_text(const struct wish *wish, char *out, size_t cap)
+{
+	snprintf(out, cap, "grant %s, %" PRId64 " use%s within %" PRId64 " s",
+	    wish->options->action, wish->grant->uses,
+	    wish->grant->uses == 1 ? "" : "s", wish->ttl_s);
+}
+
+static int
+ask_person(struct wish *wish)
+{
+	const int len = words_input(wish->thread, wish->run, &wish->input, false);
+	const struct target *target = &wish->grant->target;
+	char action[128], id[GATE_ID_MAX], text[GATE_WHY_MAX];
+	const struct approval_question question = { .run = wish->run,
+	    .action = action, .target = target,
+	    .query = { target->query, target->query_len },
+	    .secret = wish->binding->secret, .binding = wish->binding->id,
+	    .rule = wish->decision.rule, .reason = wish->decision.reason,
+	    .input = wish->thread->input, .input_len = len > 0 ? (size_t)len : 0,
+	    .policy = wish->rules->digest };
+	const struct approval_no *why;
+	enum approval_answer answer;
+
+	grant_text(wish, action, sizeof(action));
+	answer = len <= 0 ? APPROVAL_UNWRITABLE :
+	    approvals_ask(wish->gate, &question, id, &wish->consent);
+	wish->person = answer == APPROVAL_GIVEN || answer == APPROVAL_DENIED;
+	wish->grant->approved = answer == APPROVAL_GIVEN;
+	if (wish->grant->approved)
+		return 0;
+	if (answer == APPROVAL_WAITING) {
+		snprintf(text, sizeof(text), "have the operator answer it "
+		    "(`countersign approve %s`), then ask for the grant again", id);
+		return no(wish, 403, "ask/waiting", wish->decision.reason, text);
+	}
+	why = approvals_no(answer);
+	return no(wish, why->status, why->rule, why->reason, why->remedy);
+}
+
+static void
+input_request(struct wish *wish, const struct grant_request *request)
+{
+	struct slice query = { request->target.query,
+	    request->target.query_len };
+
+	input_target(&wish->input, &request->target, query);
+	if (query.p == NULL)
+		wish->input.target.query = (struct policy_str){ NULL, 0 };
+	snprintf(wish->name, sizeof(wish->name), "http:%s", request->method);
+	wish->input.action.name = input_text(wish->name);
+}
+
+static int
+limits_step(struct wish *wish)
+{
+	const struct policy_decision *out = &wish->decision;
+
+	if (out->uses > 0 && wish->options->uses > out->uses)
+		return no(wish, 403, "grant/too-many-uses",
+		    "the policy allows fewer uses",
+		    "ask for fewer, or raise data.grant.uses");
+	if (out->ttl_s > 0 && wish->options->ttl_s > out->ttl_s)
+		return no(wish, 403, "grant/too-long",
+		    "the policy allows less time",
+		    "ask for less, or raise data.grant.ttl_s");
+	return 0;
+}
+
+static int
+ask_policy(struct wish *wish, const struct grant_request *request)
+{
+	struct policy_decision *decision = &wish->decision;
+
+	input_request(wish, request);
+	gate_judge(wish->thread, wish->rules, &wish->input, decision);
+	wish->judged = true;
+	if (decision->verdict != POLICY_DENY &&
+	    !delegation_covers(wish->run, &wish->input))
+		return no(wish, 403, "delegation/scope",
+		    "the run was opened for less than this",
+		    "ask the run above, or have it open one with more scopes");
+	if (decision->verdict != POLICY_DENY)
+		return 0;
+	if (decision->failed)
+		return no(wish, 503, decision->rule, decision->reason,
+		    "no grant was given; see that the policy server runs and answers in time");
+	return no(wish, 403, decision->rule[0] != '\0' ? decision->rule :
+	    "policy/deny", decision->reason,
+	    "see `countersign bindings` for what the binding allows");
+}
+
+/* The policy is asked about each request that the grant stands for (leave to use
+ * the credential), and again about every request when it comes; a person once
+ * about all of them. */
+static int
+policy_step(struct wish *wish)
+{
+	unsigned n = grant_requests(wish->grant, wish->paths,
+	    sizeof(wish->paths), wish->requests);
+	const struct grant_request *asks = NULL;
+
+	if (n == 0)
+		return no(wish, 400, "grant/bad-target", "target is too long",
+		    "shorten it");
+	input_binding(&wish->input, wish->binding, 0);
+	wish->input.secret.version = -1;
+	wish->input.budget.requests++;	/* the first of them included */
+	for (unsigned i = 0; i < n; i++) {
+		if (ask_policy(wish, &wish->requests[i]) == -1 ||
+		    limits_step(wish) == -1)
+			return -1;
+		if (asks == NULL && wish->decision.verdict == POLICY_ASK) {
+			asks = &wish->requests[i];
+			wish->asked = wish->decision;
+		}
+	}
+	if (asks != NULL) {
+		wish->decision = wish->asked;
+		input_request(wish, asks);
+	}
+	terms(wish);
+	return asks == NULL ? 0 : ask_person(wish);
 }
 
 /* --- records --------------------------------------------------------- */
@@ -368,7 +408,6 @@ issue(struct wish *wish, struct ledger_port *port, char token[GATE_TOKEN_MAX],
 	struct grant *grant = wish->grant;
 	char body[GATE_RECORD_MAX];
 
-	terms(wish);
 	keyed_mint("g_", 16, grant->id, sizeof(grant->id));
 	keyed_mint(TOKEN_GRANT, 32, token, GATE_TOKEN_MAX);
 	if (gate_append(port, "grant", wish->run->id, wish->rules->digest,

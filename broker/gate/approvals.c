@@ -57,8 +57,10 @@ sweep(struct approvals *approvals)
 	const int64_t now = clock_boot_ns();
 
 	while (*at != NULL) {
-		if (!(*at)->answering && ((*at)->until_ns < now ||
-		    !run_open_p((*at)->run)))
+		/* What requests wait for is asked all the while. */
+		if (!(*at)->answering && (!run_open_p((*at)->run) ||
+		    ((*at)->until_ns < now && ((*at)->state != WAITING ||
+		    (*at)->held == 0))))
 			forget(approvals, at);
 		else
 			at = &(*at)->next;
@@ -160,6 +162,13 @@ key_of(const struct gate *gate, struct approval *one)
 	keyed_digest(gate->keyed->query, texts, one->key);
 }
 
+/* From now, or from when the last request leaves. */
+static void
+ask_on(struct approval *one)
+{
+	one->until_ns = clock_boot_ns() + APPROVAL_ASKED_S * INT64_C(1000000000);
+}
+
 /* A question that is the same, of the same run. */
 static struct approval *
 same(struct approvals *approvals, const struct approval *asked)
@@ -178,8 +187,9 @@ room_for(const struct approvals *approvals, const struct run *run)
 	const struct approval *one;
 	unsigned n = 0;
 
+	/* What a person agreed to for a run is no burden on anybody. */
 	for (one = approvals->first; one != NULL; one = one->next)
-		n += run_top(one->run) == run_top(run);
+		n += !one->for_run && run_top(one->run) == run_top(run);
 	return approvals->n < APPROVALS_MAX && n < APPROVALS_OF_RUN_MAX;
 }
 
@@ -190,7 +200,7 @@ enter(struct approvals *approvals, struct approval *one)
 
 	keyed_mint("q_", 16, one->id, sizeof(one->id));
 	one->asked_s = clock_real_ns() / 1000000000;
-	one->until_ns = clock_boot_ns() + APPROVAL_ASKED_S * INT64_C(1000000000);
+	ask_on(one);
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = one;
@@ -260,17 +270,22 @@ by_id(struct approvals *approvals, struct slice id)
 	return one;
 }
 
-void
+bool
 gate_approval_held(struct gate *gate, const char *id, int more)
 {
 	struct approvals *approvals = &gate->approvals;
 	struct approval *one;
+	bool waits;
 
 	pthread_mutex_lock(&approvals->lock);
 	one = by_id(approvals, slice_of(id));
+	waits = one != NULL && one->state == WAITING;
 	if (one != NULL)
 		one->held += (unsigned)more;
+	if (waits)
+		ask_on(one);
 	pthread_mutex_unlock(&approvals->lock);
+	return waits;
 }
 
 unsigned
@@ -293,7 +308,8 @@ static void
 fill(const struct approval *one, struct gate_approval_info *out)
 {
 	static const char *const states[] = { "waiting", "approved", "denied" };
-	const int64_t left_ns = one->until_ns - clock_boot_ns();
+	const int64_t now = clock_boot_ns();
+	const int64_t left_ns = one->until_ns > now ? one->until_ns - now : 0;
 
 	*out = (struct gate_approval_info){ .id = one->id,
 	    .state = states[one->state], .run = one->run->id,
@@ -345,6 +361,7 @@ answer_body(const struct approval *one, const struct gate_approval_answer *answe
 	words_peer(&out, &answer->peer, NULL);
 	json_out_object(&out, "approval");
 	json_out_str(&out, "id", one->id);
+	json_out_str(&out, "action", one->action);
 	json_out_str(&out, "asked", one->rule);
 	if (answer->approve)
 		json_out_str(&out, "for", answer->for_run ? "run" : "once");
@@ -381,8 +398,9 @@ take(struct approvals *approvals, struct slice id, struct gate_problem *why)
 
 /* The record; a run that is closed has its last one. */
 static int
-tell(struct ledger_port *port, struct approval *one,
-    const struct gate_approval_answer *answer, struct gate_problem *why)
+tell(struct ledger_port *port, const struct approval *one,
+    const struct gate_approval_answer *answer, struct ledger_receipt *receipt,
+    struct gate_problem *why)
 {
 	char body[GATE_RECORD_MAX];
 	int rv = -1;
@@ -395,7 +413,7 @@ tell(struct ledger_port *port, struct approval *one,
 		rv = gate_append(port, answer->approve ? "decision" : "refusal",
 		    one->run->id, one->policy, body,
 		    answer_body(one, answer, body, sizeof(body)), false,
-		    &one->receipt, why) == -1 ? -1 : 0;
+		    receipt, why) == -1 ? -1 : 0;
 	gate_outcome_done(one->run);
 	return rv;
 }
@@ -421,6 +439,7 @@ gate_approval_answer(struct gate *gate, struct ledger_port *port, struct slice i
 	struct approvals *approvals = &gate->approvals;
 	struct approval *one = take(approvals, id, why);
 	struct gate_approval_info info;
+	struct ledger_receipt receipt;
 	void (*told)(void *, const char *) = NULL;
 	char name[GATE_ID_MAX];
 	void *told_arg = NULL;
@@ -428,11 +447,12 @@ gate_approval_answer(struct gate *gate, struct ledger_port *port, struct slice i
 
 	if (one == NULL)
 		return -1;
-	rv = tell(port, one, answer, why);	/* nobody else touches it: it is being answered */
+	rv = tell(port, one, answer, &receipt, why);	/* it stays: it is being answered */
 	pthread_mutex_lock(&approvals->lock);
 	one->answering = false;
 	if (rv == 0) {
 		settle(one, answer);
+		one->receipt = receipt;
 		memcpy(name, one->id, sizeof(name));
 		fill(one, &info);
 		done(arg, &info);

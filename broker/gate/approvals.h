@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 #define APPROVALS_MAX 256		/* kept, answered ones too */
-#define APPROVALS_OF_RUN_MAX 16		/* of one run with all below it */
+#define APPROVALS_OF_RUN_MAX 16		/* of one run with all below it, but those agreed to for it */
 #define APPROVAL_HELD_MAX 16		/* requests that wait for one answer */
 #define APPROVAL_ASKED_S 900		/* until it is forgotten, or may be asked again */
 #define APPROVAL_GIVEN_S 300		/* to make use of a consent to one */
@@ -35,7 +35,7 @@ struct approvals {
 /* Texts of the caller's; secret and binding may be NULL. */
 struct approval_question {
 	struct run *run;
-	const char *action;		/* "http:POST", "grant http:POST", "connect" */
+	const char *action;		/* "http:POST", "websocket", "connect", "grant http:POST, 1 use within 60 s" */
 	const struct target *target;
 	struct slice query;		/* without a credential's part of it */
 	const char *secret, *binding;

@@ -78,6 +78,7 @@ struct gate_request {
 	struct credential *credential;
 	unsigned copies;
 	int64_t body_len;		/* -1: not known beforehand: chunked, WebSocket, a tunnel */
+	bool websocket;			/* a person is asked as about one, not as about a GET */
 	bool was_allowed;		/* by gate_decide; only for gate_refuse */
 	bool now;			/* the thread must not wait: see gate_decide */
 };
@@ -219,8 +220,9 @@ struct gate_cut {
 	uint32_t version;		/* of the secret */
 };
 
-/* So many more requests, or fewer, are held for that question. */
-void gate_approval_held(struct gate *gate, const char *id, int more);
+/* So many more requests, or fewer, are held for that question.  False where nobody is
+ * asked it any more: it was answered, or is over. */
+bool gate_approval_held(struct gate *gate, const char *id, int more);
 /* Called (from any thread) when it has its answer; NULL: nobody is told. */
 void gate_on_answer(struct gate *gate, void (*told)(void *arg, const char *id),
     void *arg);

@@ -190,6 +190,8 @@ answer_to(struct passage *p)
 		return APPROVAL_UNWRITABLE;
 	if (p->request->kind == GATE_CONNECT)
 		snprintf(action, sizeof(action), "connect");
+	else if (p->request->websocket)
+		snprintf(action, sizeof(action), "websocket");
 	else
 		snprintf(action, sizeof(action), "http:%.*s",
 		    (int)p->request->method.n, p->request->method.p);

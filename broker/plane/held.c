@@ -38,7 +38,12 @@ held_begin(struct conn *conn)
 		held_refuse(conn, "a person has to agree to this first");
 		return;
 	}
-	gate_approval_held(worker->plane->gate, exchange->verdict.question, 1);
+	/* Between the decider and here the answer may have come, and told nobody. */
+	if (!gate_approval_held(worker->plane->gate, exchange->verdict.question, 1)) {
+		gate_approval_held(worker->plane->gate, exchange->verdict.question, -1);
+		request_decide(conn);
+		return;
+	}
 	exchange->held = true;
 	exchange->held_until_ms = worker_now_ms(worker) +
 	    worker->plane->conf->approval_ms;

@@ -45,6 +45,7 @@ request_described(const struct exchange *exchange, struct gate_request *out)
 		.rules = exchange->rules,
 		.credential = exchange->credential,
 		.copies = exchange->copies,
+		.websocket = exchange->websocket,
 		.body_len = exchange->head.framing == HEAD_CHUNKED ||
 		    exchange->websocket ? -1 :
 		    exchange->head.framing == HEAD_LENGTH ?

@@ -129,6 +129,7 @@ static struct {
 	struct rules *rules;
 	struct credential *credential;
 	unsigned copies;
+	bool websocket;
 } beside;
 
 static _Thread_local bool ask_now;	/* the next ones come from a thread that must not wait; */
@@ -146,7 +147,8 @@ ask_with(struct scene *scene, struct gate_thread *thread, struct run *run,
 	    .route = "absolute", .peer = { -1, -1, 0 }, .head = &head,
 	    .method = slice_of(method), .only = beside.only,
 	    .rules = beside.rules, .credential = beside.credential,
-	    .copies = beside.copies, .now = ask_now };
+	    .copies = beside.copies,
+	    .websocket = beside.websocket, .now = ask_now };
 	struct head_error error = { 0, "" };
 	struct target target;
 	const char *rule;

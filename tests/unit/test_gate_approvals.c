@@ -277,8 +277,15 @@ test_grant(void **state)
 	assert_int_equal(list(&s), 1);
 	assert_non_null(strstr(why.remedy, last_id));
 	assert_non_null(strstr(fake_last("refusal"), "\"decision\":\"ask\""));
-	assert_memory_equal(last_text, "grant http:POST ", 16);
+	assert_memory_equal(last_text, "grant http:POST, 1 use within ", 30);
 	assert_int_equal(answer(&s, last_id, true, false), 0);
+	assert_non_null(strstr(fake_last("decision"), "\"action\":\"grant http:POST, 1 use within "));
+	/* Not for more than was shown. */
+	assert_int_equal(issue(&s, "http:POST", ISSUES, 1000, -1), -1);
+	assert_string_equal(why.rule, "ask/waiting");
+	assert_int_equal(issue(&s, "http:POST", ISSUES, -1, 7), -1);
+	assert_string_equal(why.rule, "ask/waiting");
+	assert_int_equal(list(&s), 3);
 	assert_int_equal(issue(&s, "http:POST", ISSUES, -1, -1), 0);
 	assert_non_null(strstr(fake_last("grant"), "\"by\":\"person\""));
 	/* Who agreed to the grant is not asked again. */
@@ -286,10 +293,71 @@ test_grant(void **state)
 	allowed("hub");
 	assert_string_equal(verdict.grant, grant.id);
 	assert_int_equal(issue(&s, "http:POST", ISSUES, -1, -1), -1);
-	assert_int_equal(list(&s), 1);
+	assert_int_equal(list(&s), 3);
 	assert_int_equal(answer(&s, last_id, false, false), 0);
 	assert_int_equal(issue(&s, "http:POST", ISSUES, -1, -1), -1);
 	assert_string_equal(why.rule, "ask/denied");
+	stop(&s);
+}
+
+/* Of many requests a person is asked once: about what is granted. */
+static void
+test_grant_git(void **state)
+{
+	struct scene s;
+
+	start(&s);
+	assert_int_equal(issue(&s, "git:push", "https://api.example.com/o/r", -1, -1), -1);
+	assert_string_equal(why.rule, "ask/waiting");
+	assert_int_equal(list(&s), 1);
+	assert_memory_equal(last_text, "grant git:push, 1 use within ", 29);
+	assert_non_null(strstr(last_text, " s https://api.example.com/o/r "));
+	assert_int_equal(answer(&s, last_id, true, false), 0);
+	assert_int_equal(issue(&s, "git:push", "https://api.example.com/o/r", -1, -1), 0);
+	assert_int_equal(list(&s), 0);
+	stop(&s);
+}
+
+/* A GET ends; who agreed to one agreed to no open channel. */
+static void
+test_websocket(void **state)
+{
+	char id[GATE_ID_MAX], other[GATE_ID_MAX];
+	struct scene s;
+
+	start(&s);
+	ask(&s, "GET", ISSUES, bearer(s.hub));
+	held(id);
+	assert_int_equal(answer(&s, id, true, true), 0);
+	beside.websocket = true;
+	ask(&s, "GET", ISSUES, bearer(s.hub));
+	beside.websocket = false;
+	held(other);
+	list(&s);
+	assert_memory_equal(last_text, "websocket https:", 16);
+	ask(&s, "GET", ISSUES, bearer(s.hub));
+	allowed("hub");
+	stop(&s);
+}
+
+/* What is agreed to for the run leaves room for questions. */
+static void
+test_room(void **state)
+{
+	char url[128], id[GATE_ID_MAX];
+	struct scene s;
+
+	start(&s);
+	for (int i = 0; i < 40; i++) {
+		snprintf(url, sizeof(url), ISSUES "/%d", i);
+		post(&s, url);
+		held(id);
+		assert_true(gate_approval_held(s.gate, id, 1));
+		assert_int_equal(answer(&s, id, true, true), 0);
+		/* Whoever comes to wait now is told that there is nothing to wait for. */
+		assert_false(gate_approval_held(s.gate, id, 1));
+		gate_approval_held(s.gate, id, -2);
+	}
 	stop(&s);
 }
 
@@ -332,6 +400,9 @@ main(void)
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_obligations),
 		cmocka_unit_test(test_grant),
+		cmocka_unit_test(test_grant_git),
+		cmocka_unit_test(test_websocket),
+		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_told),
 	};
 

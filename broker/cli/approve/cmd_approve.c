@@ -17,7 +17,8 @@ const char cmd_approve_details[] =
 "Without ID, what waits for an answer is listed, one question a line. The beginning\n"
 "of an ID is enough, where no other one begins so. An answer is good for the request\n"
 "that waits, or for the next one like it: same run, method, URL and secret.\n"
-"Look at the URL: that is what you agree to. Bodies are not shown.";
+"Look at the URL: that is what you agree to; of a grant, also at how often and how long.\n"
+"Bodies are not shown.";
 
 /* What is asked by those that wait: how one goes on. */
 static void
