@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #define SERVICE_HOSTS_MAX 3
-#define SERVICE_RULES_MAX 8
+#define SERVICE_RULES_MAX 9
 #define SERVICE_ENV_MAX 2
 
 struct service {
