@@ -291,6 +291,22 @@ secrets_changed(struct gate *gate, struct gate_problem *why)
 	return -1;
 }
 
+/* What cannot be read is looked for nowhere, which is said to whoever adds to it. */
+static bool
+all_known(struct gate *gate, uint32_t version, struct gate_problem *why)
+{
+	char detail[sizeof(why->detail)];
+
+	if (!atomic_load(&gate->secrets.partial))
+		return true;
+	snprintf(detail, sizeof(detail), "it is stored as version %u, but not "
+	    "every secret of the vault could be read (from its store, or into "
+	    "locked memory): those are recognised nowhere, and not used", version);
+	gate_problem_set(why, 503, "secret/not-known", detail,
+	    "raise the limit of locked memory (ulimit -l, LimitMEMLOCK), or revoke superseded versions (`countersign secret list`), and restart the daemon");
+	return false;
+}
+
 /* What redaction and the verifier's scan can look for without crying wolf. */
 #define SECRET_LEAST 8
 
@@ -315,7 +331,8 @@ gate_secret_put(struct gate *gate, struct ledger_port *port, const char *name,
 		vault_problem(&error, why);
 	else if (gate_secret_record(gate, port, &(struct secret_event){
 	    rotate ? "rotated" : "stored", name, *version, 0, false }, why) == 0)
-		rv = secrets_changed(gate, why);
+		rv = secrets_changed(gate, why) == 0 && all_known(gate, *version,
+		    why) ? 0 : -1;
 	pthread_mutex_unlock(&gate->admin);
 	return rv;
 }

@@ -27,6 +27,7 @@ struct known {
 	struct secret **all;
 	size_t n, cap;
 	bool failed;
+	bool partial;		/* the vault did not give them all */
 };
 
 static void
@@ -186,7 +187,8 @@ sieve_over(struct vault *vault, const struct held *held, size_t n,
 	struct slice *needles;
 	struct sieve *sieve;
 
-	if (!versions_each(vault, know_version, known))
+	known->partial = !versions_each(vault, know_version, known);
+	if (known->partial)
 		for (size_t i = 0; i < n; i++)
 			if (held[i].secret != NULL)
 				know(known, held[i].secret);
@@ -239,6 +241,7 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	secrets->sieve = sieve;
 	secrets->known = known.all;
 	secrets->n_known = known.n;
+	secrets->partial = known.partial;
 	secrets->rules = rules_ref(rules);
 	pthread_rwlock_unlock(&secrets->lock);
 

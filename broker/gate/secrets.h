@@ -15,6 +15,7 @@
 #include "vault/vault.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct held;	/* one binding's secret */
 
@@ -26,6 +27,7 @@ struct secrets {
 	struct secret **known;	/* referenced */
 	size_t n_known;
 	struct sieve *sieve;	/* over known */
+	atomic_bool partial;	/* the vault has more, which could not be read: they are not recognised */
 };
 
 int secrets_init(struct secrets *secrets);

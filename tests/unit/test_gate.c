@@ -278,6 +278,15 @@ test_rotate_and_revoke(void **state)
 	assert_int_equal(gate_secret_put(s.gate, &fake_port, "two",
 	    "longer one", 10, false, &version, &why), -1);
 	assert_int_equal(why.status, 409);
+	/* What cannot be read again is recognised nowhere: that is said. */
+	fake_vault_down = true;
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "two",
+	    "key-Another0ne9876", 18, true, &version, &why), -1);
+	fake_vault_down = false;
+	assert_string_equal(why.rule, "secret/not-known");
+	assert_int_equal(why.status, 503);
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "two",
+	    "key-Another0ne98765", 19, true, &version, &why), 0);
 	assert_int_equal(gate_secret_put(s.gate, &fake_port, "short",
 	    "1234567\n", 8, false, &version, &why), -1);
 	assert_int_equal(why.status, 400);
