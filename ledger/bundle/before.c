@@ -51,22 +51,12 @@ on_batch(void *context, const struct walk_batch *batch)
 	return 1;
 }
 
-static int
-on_torn(void *context, unsigned segment, uint64_t line, uint64_t bytes)
-{
-	(void)context;
-	(void)segment;
-	(void)line;
-	(void)bytes;
-	return 0;
-}
-
 int
 bundle_put_before(struct bundle *b)
 {
 	struct search search = { b, 0 };
 	struct walk walk = { .dirfd = b->load.dirfd, .segment_count = 1, .threads = 1,
-	    .batch = on_batch, .torn = on_torn, .context = &search };
+	    .batch = on_batch, .context = &search };
 	char err[256];
 	unsigned i = b->load.segments;
 

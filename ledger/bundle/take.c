@@ -27,16 +27,6 @@ is_ours(const struct bundle *b, const struct walk_line *line)
 	return line->rule == NULL && is(line->record.run, b->options->run);
 }
 
-static int
-on_torn(void *context, unsigned segment, uint64_t line, uint64_t bytes)
-{
-	(void)context;
-	(void)segment;
-	(void)line;
-	(void)bytes;
-	return 0;	/* being written */
-}
-
 /* ---- where to begin ---- */
 
 /* Whether the run's id stands in an envelope of the segment, or seems to: 1,
@@ -98,7 +88,7 @@ opening_segment(const struct bundle *b)
 	while (block != NULL && i-- > 0 && !o.found) {
 		struct walk walk = { .dirfd = load->dirfd, .segments = &load->segment[i],
 		    .segment_count = 1, .first = load->segment[i].first, .threads = 1,
-		    .batch = look_batch, .torn = on_torn, .context = &o };
+		    .batch = look_batch, .context = &o };
 
 		if (mentions(b, &load->segment[i], block) != 0 &&
 		    walk_run(&walk, err, sizeof(err)) < 0)
@@ -205,7 +195,7 @@ take_from(struct bundle *b, unsigned segment)
 	struct walk walk = {
 		.dirfd = b->load.dirfd, .segments = b->load.segment + segment,
 		.segment_count = b->load.segments - segment, .first = b->tree.size,
-		.threads = 1, .batch = on_batch, .torn = on_torn, .context = b,
+		.threads = 1, .batch = on_batch, .context = b,
 	};
 
 	b->err[0] = '\0';

@@ -75,22 +75,12 @@ batch_cb(void *context, const struct walk_batch *batch)
 	return 0;
 }
 
-static int
-torn_cb(void *context, unsigned segment, uint64_t line, uint64_t bytes)
-{
-	(void)context;
-	(void)segment;
-	(void)line;
-	(void)bytes;
-	return 0;
-}
-
 /* The lines of the file that begins there, if there is one. */
 static int
 walk_segment(const struct load *load, struct locate *l)
 {
 	struct walk walk = { .dirfd = load->dirfd, .segment_count = 1,
-	    .first = l->first, .batch = batch_cb, .torn = torn_cb, .context = l };
+	    .first = l->first, .batch = batch_cb, .context = l };
 	char err[256];
 	unsigned i;
 

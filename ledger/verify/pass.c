@@ -226,16 +226,6 @@ pass_run(struct pass *pass, char *err, size_t err_len)
 	return result;
 }
 
-static int
-ignore_torn(void *context, unsigned segment, uint64_t line, uint64_t bytes)
-{
-	(void)context;
-	(void)segment;
-	(void)line;
-	(void)bytes;
-	return 0;
-}
-
 int
 pass_again(const struct load *load,
     int (*batch)(void *, const struct walk_batch *), void *context)
@@ -244,7 +234,7 @@ pass_again(const struct load *load,
 	struct walk walk = {
 		.dirfd = load->dirfd, .segments = load->segment,
 		.segment_count = load->segments, .first = load->frontier.size,
-		.batch = batch, .torn = ignore_torn, .context = context,
+		.batch = batch, .context = context,
 	};
 
 	return walk_run(&walk, err, sizeof(err));

@@ -105,7 +105,7 @@ hand_over(const struct walk *walk, const struct walk_slot *slot)
 		return -1;
 	if (slot->batch.count > 0)
 		result = walk->batch(walk->context, &slot->batch);
-	if (result == 0 && slot->torn != 0)
+	if (result == 0 && slot->torn != 0 && walk->torn != NULL)
 		result = walk->torn(walk->context, slot->batch.segment, slot->torn_line,
 		    slot->torn);
 	return result;

@@ -64,7 +64,7 @@ struct walk {
 	size_t facts_size;
 	/* 0, or another value to stop with; in order */
 	int (*batch)(void *context, const struct walk_batch *batch);
-	/* an unterminated end of a segment; the same */
+	/* an unterminated end of a segment; the same.  NULL: it is passed over */
 	int (*torn)(void *context, unsigned segment, uint64_t line, uint64_t bytes);
 	void *context;
 	uint64_t bytes;			/* out: read in all */
