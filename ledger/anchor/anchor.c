@@ -23,6 +23,7 @@ enum relation {
 struct asking {
 	const struct anchor_question *question;
 	struct anchor_answer *answer;
+	uint64_t stamped;	/* the size whose stamps were asked last */
 };
 
 /* ---- which of them belong here ---- */
@@ -160,12 +161,16 @@ take_stamp(struct asking *asking, const struct gather_note *note,
 	free(der);
 }
 
-/* The latest good stamp of each authority, from the largest size down. */
+/* The latest good stamp of each authority, from the largest size down.  Of one size
+ * once: what the log signed of it has the same bytes in each note. */
 static void
 take_stamps(struct asking *asking, const struct gather_note *note)
 {
 	const struct trust *trust = asking->question->trust;
 
+	if (asking->stamped == note->at.size)
+		return;
+	asking->stamped = note->at.size;
 	for (unsigned k = 0; k < asking->question->others->stamps; k++) {
 		const struct gather_stamp *stamp = &asking->question->others->stamp[k];
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN_MAX 64
+#define SEEN_MAX GATHER_BUNDLE_MAX	/* each brings one file at most, or two */
 
 struct extract {
 	int dirfd;
@@ -100,8 +100,7 @@ put_stamp(struct extract *x, const struct gather_stamp *stamp)
 	return status;
 }
 
-/* True the first time that somebody is met; who is not remembered for want of
- * room is met again. */
+/* True the first time that somebody is met, while there is room. */
 static bool
 is_new(struct extract *x, const char *who, size_t len, const uint8_t *id)
 {
@@ -113,8 +112,9 @@ is_new(struct extract *x, const char *who, size_t len, const uint8_t *id)
 		if (strcmp(x->seen[i], text) == 0)
 			return false;
 	}
-	if (x->n_seen < SEEN_MAX)
-		memcpy(x->seen[x->n_seen++], text, sizeof(text));
+	if (x->n_seen == SEEN_MAX)
+		return false;
+	memcpy(x->seen[x->n_seen++], text, sizeof(text));
 	return true;
 }
 

@@ -20,12 +20,6 @@ add_note(struct gather *gather, const struct gather_note *note)
 {
 	struct gather_note *more;
 
-	if (gather->notes >= GATHER_NOTES_MAX) {
-		free(note->text);
-		free(note->proof);
-		gather->unusable++;
-		return 0;
-	}
 	if ((gather->notes & (gather->notes + 1)) == 0) {
 		more = realloc(gather->note,
 		    (2 * (size_t)gather->notes + 2) * sizeof(*more));
@@ -40,7 +34,7 @@ add_note(struct gather *gather, const struct gather_note *note)
 	return 0;
 }
 
-/* 1: no checkpoint of any log. */
+/* What is no checkpoint of any log is passed over. */
 static int
 take_note(struct gather *gather, const char *text, size_t len,
     const struct submission *in)
@@ -50,10 +44,8 @@ take_note(struct gather *gather, const char *text, size_t len,
 	const char *why;
 
 	if (note_parse(&note, text, len, &why) != 0 ||
-	    checkpoint_parse(&out.at, note.text, note.text_len) != 0) {
-		gather->unusable++;
+	    checkpoint_parse(&out.at, note.text, note.text_len) != 0)
 		return 0;
-	}
 	out.text = malloc(len + 1);
 	out.proof = in != NULL ? malloc(sizeof(*out.proof)) : NULL;
 	if (out.text == NULL || (in != NULL && out.proof == NULL)) {
@@ -133,6 +125,8 @@ struct visit {
 	int dirfd;
 	bool bundle;
 	const char *prefix;
+	uint64_t *size;		/* of files that hold notes, by their names: in that order */
+	size_t sizes;
 };
 
 static int
@@ -140,11 +134,8 @@ add_stamp(struct gather *gather, uint64_t size, const char *who, size_t n)
 {
 	struct gather_stamp *more;
 
-	if (n == 0 || n >= sizeof(more->who) ||
-	    gather->stamps >= GATHER_STAMPS_MAX) {
-		gather->unusable++;
+	if (n == 0 || n >= sizeof(more->who))
 		return 0;
-	}
 	if ((gather->stamps & (gather->stamps + 1)) == 0) {
 		more = realloc(gather->stamp,
 		    (2 * (size_t)gather->stamps + 2) * sizeof(*more));
@@ -159,26 +150,55 @@ add_stamp(struct gather *gather, uint64_t size, const char *who, size_t n)
 }
 
 static int
-take_file(struct visit *visit, const char *path, bool submission)
+add_size(struct visit *visit, uint64_t size)
+{
+	uint64_t *more;
+
+	if ((visit->sizes & (visit->sizes + 1)) == 0) {
+		more = realloc(visit->size, (2 * visit->sizes + 2) * sizeof(*more));
+		if (more == NULL)
+			return -1;
+		visit->size = more;
+	}
+	visit->size[visit->sizes++] = size;
+	return 0;
+}
+
+/* What cannot be read is passed over. */
+static int
+take_file(const struct visit *visit, uint64_t size)
 {
 	struct submission in;
 	const char *why = "";
+	char path[96], *text;
 	size_t len;
-	char *text = evidence_read(visit->dirfd, path, SUBMISSION_MAX, &len);
 	int status = 0;
 
-	if (text == NULL) {
-		visit->gather->unusable++;
+	snprintf(path, sizeof(path), "%s%020" PRIu64 "%s", visit->prefix, size,
+	    visit->bundle ? ".anchor" : ".note");
+	text = evidence_read(visit->dirfd, path, SUBMISSION_MAX, &len);
+	if (text == NULL)
 		return 0;
-	}
-	if (!submission)
+	if (!visit->bundle)
 		status = take_note(visit->gather, text, len, NULL);
 	else if (submission_parse(&in, text, len, &why) == 0)
 		status = take_note(visit->gather, in.note, in.note_len, &in);
-	else
-		visit->gather->unusable++;
 	free(text);
 	return status;
+}
+
+/* Of a ledger the latest, of a bundle the nearest: there is no end to what may lie
+ * there, and each is held in memory. */
+static int
+take_files(const struct visit *visit)
+{
+	const size_t max = visit->bundle ? GATHER_BUNDLE_MAX : GATHER_NOTES_MAX;
+	size_t from = !visit->bundle && visit->sizes > max ? visit->sizes - max : 0;
+
+	for (size_t i = from; i < visit->sizes && i - from < max; i++)
+		if (take_file(visit, visit->size[i]) != 0)
+			return -1;
+	return 0;
 }
 
 /* <20 digits>.note, .anchor or .<who>.tsr below the prefix. */
@@ -195,8 +215,9 @@ on_file(void *context, const char *path, uint64_t size, int regular)
 	if (strspn(name, "0123456789") != DIGITS || name[DIGITS] != '.')
 		return 0;
 	if (strcmp(name + DIGITS, visit->bundle ? ".anchor" : ".note") == 0)
-		return take_file(visit, path, visit->bundle);
-	if (n < 4 || strcmp(path + n - 4, ".tsr") != 0)
+		return add_size(visit, strtoull(name, NULL, 10));
+	if (n < 4 || strcmp(path + n - 4, ".tsr") != 0 ||
+	    (visit->bundle && visit->gather->stamps >= GATHER_BUNDLE_MAX))
 		return 0;
 	return add_stamp(visit->gather, strtoull(name, NULL, 10),
 	    name + DIGITS + 1, n - prefix - DIGITS - 1 - 4);
@@ -233,8 +254,11 @@ gather_read(struct gather *gather, int dirfd, bool bundle)
 	if (!bundle && (text = read_cosigned(dirfd, &len)) != NULL)
 		status = take_cosigned(gather, text, len);
 	free(text);
-	if (status == 0 && evidence_walk(dirfd, on_file, &visit) == -1)
-		gather->unusable++;
+	if (status == 0) {
+		(void)evidence_walk(dirfd, on_file, &visit);
+		status = take_files(&visit);
+	}
+	free(visit.size);
 	if (gather->notes > 1)
 		qsort(gather->note, gather->notes, sizeof(*gather->note),
 		    note_by_size);

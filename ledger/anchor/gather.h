@@ -18,8 +18,8 @@
 #include "ledger/tree/note.h"
 #include "ledger/tree/tree.h"
 
-#define GATHER_NOTES_MAX 16384	/* of one ledger: the latest */
-#define GATHER_STAMPS_MAX 65536
+#define GATHER_NOTES_MAX 16384	/* of one ledger's .note files: the latest */
+#define GATHER_BUNDLE_MAX 256	/* of one bundle, .anchor and .tsr each: the nearest */
 #define GATHER_COSIGNED_MAX (2 * 1024 * 1024)	/* bytes of that file's end */
 
 struct gather_note {
@@ -40,7 +40,6 @@ struct gather {
 	unsigned notes;
 	struct gather_stamp *stamp;	/* by size, largest last */
 	unsigned stamps;
-	unsigned unusable;		/* files or entries that are nothing */
 	unsigned alarms;		/* a ledger's: witnesses that contradicted it */
 	char dir[32];			/* where they lie */
 };

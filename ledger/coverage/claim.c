@@ -116,18 +116,18 @@ claim_free(struct claim *claim)
 }
 
 bool
-claim_covers(const struct claim *claim, const struct act *act)
+claim_covers(const struct claim *claim, const struct act *act, uint64_t *looks)
 {
-	return scope_find(&claim->sees, act) != NULL &&
-	    scope_find(&claim->leaves_out, act) == NULL;
+	return scope_find(&claim->sees, act, looks) != NULL &&
+	    scope_find(&claim->leaves_out, act, looks) == NULL;
 }
 
 const char *
-claim_excuse(const struct claim *claim, const struct act *act)
+claim_excuse(const struct claim *claim, const struct act *act, uint64_t *looks)
 {
-	const struct scope_entry *entry = scope_find(&claim->leaves_out, act);
+	const struct scope_entry *entry = scope_find(&claim->leaves_out, act, looks);
 
 	if (entry == NULL)
-		entry = scope_find(&claim->cannot_see, act);
+		entry = scope_find(&claim->cannot_see, act, looks);
 	return entry != NULL ? entry->what : "";
 }

@@ -38,9 +38,10 @@ void claim_free(struct claim *claim);
 const char *claim_read_name(const json_t *value, char to[CLAIM_NAME_MAX + 1]);
 
 /* Whether it says to see it: an entry of sees covers it, and none of leaves_out. */
-bool claim_covers(const struct claim *claim, const struct act *act);
+bool claim_covers(const struct claim *claim, const struct act *act, uint64_t *looks);
 
 /* Why it does not: the text of leaves_out or cannot_see for it; "" for none. */
-const char *claim_excuse(const struct claim *claim, const struct act *act);
+const char *claim_excuse(const struct claim *claim, const struct act *act,
+    uint64_t *looks);
 
 #endif

@@ -70,6 +70,7 @@ struct coverage_source {
 	uint64_t differ;		/* of the unrecorded: recorded with another outcome */
 	uint64_t unsettled;		/* of the recorded: by one that may not have happened */
 	bool gave_up;			/* too many alike to pair as many as can be */
+	bool lists_long;		/* scope.h gave up: not all was held against the lists */
 	uint64_t bad;			/* lines that are no action */
 	uint64_t left_out, unread;	/* as he says himself */
 	uint64_t beyond;		/* actions that he says not to see */

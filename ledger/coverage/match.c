@@ -4,6 +4,7 @@
 #include "ledger/coverage/match.h"
 
 #define NONE SIZE_MAX
+#define STATUSES 64	/* of one key; as many are in use */
 
 /* One call: both sides sorted by key and time. */
 struct match {
@@ -201,18 +202,21 @@ by_time_alone(const struct match *m, const struct group *g)
 	return alike;
 }
 
-/* Each status by itself, then whoever takes any. */
+/* Each status by itself, then whoever takes any.  More than that many are left to the
+ * search, which finds the same in the end. */
 static void
 take_by_status(struct match *m, const struct group *g)
 {
 	bool done[1000] = { false };
+	unsigned n = 0;
 
-	for (size_t i = g->seen; i < g->count; i++) {
+	for (size_t i = g->seen; i < g->count && n < STATUSES; i++) {
 		const int status = m->seen[i].status;
 
 		if (status <= 0 || status >= 1000 || done[status])
 			continue;
 		done[status] = true;
+		n++;
 		take_in_order(m, g, status);
 	}
 	take_in_order(m, g, 0);

@@ -40,6 +40,7 @@ struct work {
 	enum round round;
 	enum tier tier;
 	bool gave_up;		/* more pairs may be possible */
+	uint64_t looks;		/* left for scope_find */
 	struct act *act;	/* scratch */
 	char about[ACT_VERB_MAX + ACT_TARGET_MAX + 2];	/* act, to be shown */
 	int64_t window_us;	/* of this round */

@@ -15,34 +15,55 @@ is_claimed(struct work *w, const char **excuse)
 
 	*excuse = "";
 	for (size_t i = 0; i < r->claims; i++) {
-		if (r->claim[i].is_record ? claim_covers(&r->claim[i].claim, w->act) :
-		    scope_find(&r->claim[i].claim.sees, w->act) != NULL)
+		if (r->claim[i].is_record ? claim_covers(&r->claim[i].claim, w->act, &w->looks) :
+		    scope_find(&r->claim[i].claim.sees, w->act, &w->looks) != NULL)
 			return true;
 		if ((*excuse)[0] == '\0')
-			*excuse = claim_excuse(&r->claim[i].claim, w->act);
+			*excuse = claim_excuse(&r->claim[i].claim, w->act, &w->looks);
 	}
 	return r->claims == 0;	/* nobody says: everything is asked for */
 }
 
-/* Whether one of these records, sorted by key, is of that key and time. */
+static int
+index_order(const void *a, const void *b)
+{
+	const struct match_slot *x = a, *y = b;
+	const int order = strcmp(x->key, y->key);
+
+	return order != 0 ? order : (x->from_us > y->from_us) - (x->from_us < y->from_us);
+}
+
+/* By key and beginning; to_us becomes the latest end of any that begins no later. */
+static void
+index_sort(struct index *in)
+{
+	if (in->n > 1)
+		qsort(in->slot, in->n, sizeof(*in->slot), index_order);
+	for (size_t i = 1; i < in->n; i++)
+		if (strcmp(in->slot[i].key, in->slot[i - 1].key) == 0 &&
+		    in->slot[i].to_us < in->slot[i - 1].to_us)
+			in->slot[i].to_us = in->slot[i - 1].to_us;
+}
+
+/* Whether one of these records is of that key and time: the last that begins in
+ * time knows of all before it. */
 static bool
 stands_in(const struct index *in, const char *key, const struct work *w,
     const struct truth_seen *seen)
 {
+	const struct match_slot at = { .key = key,
+	    .from_us = seen->time_us + w->re->truth->resolution_us };
 	size_t low = 0, high = in->n, middle;
 
 	while (low < high) {
 		middle = low + (high - low) / 2;
-		if (strcmp(in->slot[middle].key, key) < 0)
+		if (index_order(&in->slot[middle], &at) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < in->n && strcmp(in->slot[low].key, key) == 0; low++)
-		if (in->slot[low].from_us <= seen->time_us + w->re->truth->resolution_us &&
-		    in->slot[low].to_us >= seen->time_us)
-			return true;
-	return false;
+	return low > 0 && strcmp(in->slot[low - 1].key, key) == 0 &&
+	    in->slot[low - 1].to_us >= seen->time_us;
 }
 
 /* A tunnel that let it through unseen. */
@@ -138,11 +159,15 @@ sort_out(struct work *w, const struct truth_seen *seen)
 	struct coverage_source *s = w->re->source;
 	const enum place place = w->place[seen - w->re->truth->seen];
 	const char *excuse = "";
+	bool claimed;
 
 	act_of_key(w->act, seen->key);
+	claimed = place != OUTSIDE && is_claimed(w, &excuse);
 	if (place == OUTSIDE)
 		s->outside_time++;
-	else if (!is_claimed(w, &excuse))
+	else if (w->looks == 0)
+		return;		/* nobody knows, and that will be said */
+	else if (!claimed)
 		find_outside(s, excuse);
 	else if (in_tunnel(w, seen))
 		find_in_tunnel(w, seen);
@@ -182,7 +207,7 @@ look_for_missed(struct work *w)
 		    act->from_us < t->from_us || act->to_us > t->to_us)
 			continue;
 		act_of_key(w->act, act->key);
-		if (scope_find(&t->sees, w->act) == NULL)
+		if (scope_find(&t->sees, w->act, &w->looks) == NULL)
 			continue;
 		if (t->exhaustive)
 			find_missed(w, act);
@@ -192,13 +217,6 @@ look_for_missed(struct work *w)
 }
 
 /* ---- the whole ---- */
-
-static int
-index_order(const void *a, const void *b)
-{
-	return strcmp(((const struct match_slot *)a)->key,
-	    ((const struct match_slot *)b)->key);
-}
 
 static void
 index_add(struct index *to, const char *key, const struct recorded_act *act,
@@ -228,10 +246,8 @@ make_indices(struct work *w)
 		else if (passes_is_kind(act->key, "connect"))
 			index_add(&w->tunnels, strrchr(act->key, '\n') + 1, act, w->window_us);
 	}
-	if (w->tunnels.n > 1)
-		qsort(w->tunnels.slot, w->tunnels.n, sizeof(*w->tunnels.slot), index_order);
-	if (w->refused.n > 1)
-		qsort(w->refused.slot, w->refused.n, sizeof(*w->refused.slot), index_order);
+	index_sort(&w->tunnels);
+	index_sort(&w->refused);
 	return 0;
 }
 
@@ -244,8 +260,7 @@ index_spare(struct work *w)
 	for (size_t i = 0; i < r->n; i++)
 		if (!w->taken[i] && r->act[i].status != 0 && r->act[i].fate != RECORDED_REFUSED)
 			index_add(&w->spare, r->act[i].key, &r->act[i], w->window_us);
-	if (w->spare.n > 1)
-		qsort(w->spare.slot, w->spare.n, sizeof(*w->spare.slot), index_order);
+	index_sort(&w->spare);
 }
 
 static enum verify_verdict
@@ -255,7 +270,7 @@ verdict_of(const struct work *w)
 
 	if (s->unrecorded > 0)
 		return VERIFY_GAP;
-	if (s->unsettled > 0 || s->gave_up || s->in_tunnel > 0 || s->edge > 0 ||
+	if (s->unsettled > 0 || s->gave_up || s->lists_long || s->in_tunnel > 0 || s->edge > 0 ||
 	    s->missed > 0 || s->bad > 0 || s->unread > 0 || s->beyond > 0 || s->ahead ||
 	    s->ours == 0 || w->re->recorded->unclear > 0 ||
 	    w->re->recorded->unread > 0 || w->re->recorded->full)
@@ -278,6 +293,7 @@ work_init(struct work *w)
 	w->act = malloc(sizeof(*w->act));
 	w->place = calloc(m + 1, sizeof(*w->place));
 	w->window_us = w->re->options->window_ms * 1000;
+	w->looks = w->re->truth->looks;
 	for (size_t i = 0; w->place != NULL && i < m; i++)
 		w->place[i] = (unsigned char)passes_place(w, &w->re->truth->seen[i]);
 	return w->pair == NULL || w->again == NULL || w->seen == NULL ||
@@ -341,6 +357,7 @@ reconcile_run(struct reconcile *re)
 		}
 	}
 	look_for_missed(&w);
+	s->lists_long = w.looks == 0;
 	s->verdict = verdict_of(&w);
 	result = 0;
 out:

@@ -111,13 +111,19 @@ scope_free(struct scope *scope)
 
 /* ---- matching ---- */
 
+static void
+spend(uint64_t *looks, uint64_t n)
+{
+	*looks -= n < *looks ? n : *looks;
+}
+
 /* One star at a time is ever gone back to: at most len(pattern) * len(text). */
 static bool
-matches(const char *pattern, const char *text)
+matches(const char *pattern, const char *text, uint64_t *looks)
 {
 	const char *star = NULL, *from = NULL;
 
-	while (*text != '\0') {
+	for (; *text != '\0'; spend(looks, 1)) {
 		if (*pattern == '*') {
 			star = pattern++;
 			from = text;
@@ -135,11 +141,12 @@ matches(const char *pattern, const char *text)
 }
 
 static bool
-lists_verb(const json_t *verbs, const char *verb)
+lists_verb(const json_t *verbs, const char *verb, uint64_t *looks)
 {
 	const json_t *one;
 	size_t i;
 
+	spend(looks, 1 + json_array_size(verbs));
 	json_array_foreach(verbs, i, one)
 		if (strcmp(json_string_value(one), "*") == 0 ||
 		    strcmp(json_string_value(one), verb) == 0)
@@ -148,25 +155,27 @@ lists_verb(const json_t *verbs, const char *verb)
 }
 
 static bool
-lists_target(const json_t *targets, const char *target)
+lists_target(const json_t *targets, const char *target, uint64_t *looks)
 {
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach(targets, i, one)
-		if (matches(json_string_value(one), target))
+		if (*looks > 0 && matches(json_string_value(one), target, looks))
 			return true;
 	return targets == NULL;
 }
 
 const struct scope_entry *
-scope_find(const struct scope *scope, const struct act *act)
+scope_find(const struct scope *scope, const struct act *act, uint64_t *looks)
 {
-	for (size_t i = 0; i < scope->n; i++) {
+	for (size_t i = 0; i < scope->n && *looks > 0; i++) {
 		const struct scope_entry *e = &scope->one[i];
 
+		spend(looks, 1);
 		if ((strcmp(e->kind, "*") == 0 || strcmp(e->kind, act->kind) == 0) &&
-		    lists_verb(e->verbs, act->verb) && lists_target(e->targets, act->target))
+		    lists_verb(e->verbs, act->verb, looks) &&
+		    lists_target(e->targets, act->target, looks))
 			return e;
 	}
 	return NULL;

@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "ledger/coverage/act.h"
 
@@ -39,8 +40,13 @@ int scope_read(struct scope *scope, json_t *array, const char *where, char *err,
     size_t err_len);
 void scope_free(struct scope *scope);
 
-/* The first entry that covers the action, or NULL. */
+/* What comparing is worth for a file of that many bytes: some hundred times what an
+ * honest one takes, so that lists made for it do not hold up whoever verifies. */
+#define SCOPE_LOOKS(bytes) (UINT64_C(100000000) + UINT64_C(100) * (bytes))
+
+/* The first entry that covers the action, or NULL.  What was compared is taken off
+ * *looks; once that is 0 nothing is found any more. */
 const struct scope_entry *scope_find(const struct scope *scope,
-    const struct act *act);
+    const struct act *act, uint64_t *looks);
 
 #endif

@@ -121,6 +121,9 @@ say_why_not(const struct coverage *c, const struct coverage_source *s, char *buf
 		    s->in_tunnel == 1 ? "" : "s", s->source);
 	else if (s->gave_up)
 		snprintf(buf, cap, "too many actions of %s are alike to be told apart", s->source);
+	else if (s->lists_long)
+		snprintf(buf, cap, "the lists of what is seen are too long to hold all that %s "
+		    "saw against them", s->source);
 	else if (s->edge > 0)
 		snprintf(buf, cap, "of %" PRIu64 " actions it cannot be told whether they were "
 		    "within the run", s->edge);

@@ -241,7 +241,8 @@ take_line(struct truth *t, const char *text, size_t len, uint64_t number,
 	json_decref(line);
 	if (why == NULL) {
 		t->n++;
-		if (scope_find(&t->sees, act) == NULL && t->beyond++ == 0)
+		if (scope_find(&t->sees, act, &t->looks) == NULL && t->looks > 0 &&
+		    t->beyond++ == 0)
 			t->beyond_line = number;
 		return 0;
 	}
@@ -283,6 +284,7 @@ truth_parse(struct truth *t, const char *text, size_t len, char *err, size_t err
 	memset(t, 0, sizeof(*t));
 	t->from_us = INT64_MIN;
 	t->to_us = INT64_MAX;
+	t->looks = SCOPE_LOOKS(len);
 	t->bad_why = "";
 	if (lf != NULL && lf - text <= TRUTH_LINE_MAX)
 		head = json_loadb(text, (size_t)(lf - text), JSON_REJECT_DUPLICATES, NULL);

@@ -57,6 +57,7 @@ struct truth {
 	const char *bad_why;		/* static */
 	uint64_t beyond;		/* actions that his own sees has not */
 	uint64_t beyond_line;		/* the first of them */
+	uint64_t looks;			/* left for scope_find; 0: not all was held against a list */
 };
 
 /*

@@ -380,6 +380,66 @@ without_claims(void **state)
 	scene_end(&s);
 }
 
+/* One that began first and is still open is not hidden by others that are over, nor by
+ * one that begins later. */
+static void
+tunnels_within_another(void **state)
+{
+	static const char tunnel[] = "{\"decision\":\"allow\",\"kind\":\"connect\",\"input\":{"
+	    "\"action\":{\"kind\":\"connect\"},\"target\":{\"host\":\"h\",\"port\":443}}}";
+	const double from[] = { 5, 10, 12, 45 }, to[] = { 30, 11, 13, 46 };
+	uint64_t decision[4];
+	struct scene s;
+
+	scene_begin(&s, ALL);
+	for (size_t i = 0; i < COUNT(from); i++) {
+		scene_at(&s, from[i]);
+		decision[i] = scene_add(&s, "decision", "r", tunnel);
+	}
+	for (size_t i = 0; i < COUNT(to); i++) {
+		scene_at(&s, to[i]);
+		scene_outcome(&s, decision[i], ",\"status\":200");
+	}
+	scene_judge(&s, ANY SEEN("02.900000", "/a") SEEN("25.000000", "/a")
+	    SEEN("32.100000", "/a") SEEN("42.900000", "/a") SEEN("44.000000", "/a"));
+	assert_int_equal(s.coverage->source[0].in_tunnel, 2);
+	assert_int_equal(s.coverage->source[0].unrecorded, 3);
+	scene_end(&s);
+}
+
+/* What a manifest and a truth list is theirs to choose, and what is held against it, too. */
+static void
+lists_without_end(void **state)
+{
+	static char claim[49152], lines[300 * 320];
+	struct scene s;
+	size_t at;
+
+	at = (size_t)snprintf(claim, sizeof(claim), "{\"v\":1,\"kind\":\"countersign-coverage\","
+	    "\"adapter\":\"a\",\"version\":\"1\",\"sees\":[{\"kind\":\"http\",\"targets\":[\"x\"]}");
+	for (unsigned i = 0; i < 60; i++) {
+		at += (size_t)snprintf(claim + at, sizeof(claim) - at, ",{\"kind\":\"http\",\"targets\":[\"x\"");
+		for (unsigned k = 0; k < 50; k++)
+			at += (size_t)snprintf(claim + at, sizeof(claim) - at, ",\"*a*bc%u\"", k);
+		at += (size_t)snprintf(claim + at, sizeof(claim) - at, "]}");
+	}
+	snprintf(claim + at, sizeof(claim) - at, "],\"cannot_see\":[],\"leaves_out\":[]}");
+	scene_begin(&s, claim);
+	at = (size_t)snprintf(lines, sizeof(lines), "%s", ANY);
+	for (unsigned i = 0; i < 300; i++)
+		at += (size_t)snprintf(lines + at, sizeof(lines) - at, SEEN("20.000000", "/%0200u"), i);
+	for (char *p = strstr(lines, "\n") + 1; (p = strstr(p, "/0")) != NULL; )
+		for (p++; *p == '0'; p++)
+			*p = (p - lines) % 2 ? 'a' : 'b';
+	assert_int_equal(scene_judge(&s, lines), VERIFY_NOT_ESTABLISHED);
+	assert_true(s.coverage->source[0].lists_long);
+	assert_true(s.coverage->source[0].outside_scope > 0);
+	assert_true(s.coverage->source[0].outside_scope < 300);
+	assert_int_equal(s.coverage->source[0].unrecorded, 0);
+	assert_non_null(strstr(s.result->coverage.text, "lists of what is seen are too long"));
+	scene_end(&s);
+}
+
 int
 main(void)
 {
@@ -389,6 +449,8 @@ main(void)
 		cmocka_unit_test(neighbours),
 		cmocka_unit_test(refused_and_hidden),
 		cmocka_unit_test(tunnels_and_connections),
+		cmocka_unit_test(tunnels_within_another),
+		cmocka_unit_test(lists_without_end),
 		cmocka_unit_test(by_name),
 		cmocka_unit_test(contradictions),
 		cmocka_unit_test(what_was_not_seen),

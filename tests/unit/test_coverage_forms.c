@@ -88,12 +88,13 @@ covers(const char *text, const char *kind, const char *verb, const char *target)
 {
 	static struct act act;
 	struct claim claim;
+	uint64_t looks = SCOPE_LOOKS(0);
 	char err[160] = "";
 	bool covered;
 
 	assert_int_equal(claim_parse(&claim, text, strlen(text), err, sizeof(err)), 0);
 	assert_null(act_set(&act, kind, verb, target));
-	covered = claim_covers(&claim, &act);
+	covered = claim_covers(&claim, &act, &looks);
 	claim_free(&claim);
 	return covered;
 }

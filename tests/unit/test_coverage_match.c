@@ -86,11 +86,34 @@ pairing_is_largest(void **state)
 	}
 }
 
+static void
+count(void *context, size_t record, size_t seen)
+{
+	assert_int_equal(record, 899 - seen);
+	++*(unsigned *)context;
+}
+
+/* More than are taken in order, each once on either side. */
+static void
+every_status(void **state)
+{
+	struct match_slot record[900], seen[900];
+	unsigned pairs = 0;
+
+	for (size_t i = 0; i < 900; i++) {
+		record[i] = (struct match_slot){ "a", 0, 9, i, 100 + (int)i, false };
+		seen[i] = (struct match_slot){ "a", 5, 5, i, 999 - (int)i, false };
+	}
+	assert_int_equal(match_run(record, 900, seen, 900, count, &pairs), 0);
+	assert_int_equal(pairs, 900);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairing_is_largest),
+		cmocka_unit_test(every_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
