@@ -78,6 +78,10 @@ of_gate(struct page *page, struct gate *gate)
 	one(page, "runs_total", "counter", "Runs opened.", n.runs_opened);
 	one(page, "runs_open", "gauge", "Runs open now.", n.runs_open);
 	one(page, "approvals_waiting", "gauge", "Questions that wait for a person's answer.", n.approvals_waiting);
+	head(page, "approvals_too_many_total", "counter", "Requests refused since too many ask a person, by whose the limit is: the run's, that of all runs, the question's.");
+	labelled(page, "approvals_too_many_total", "limit", "run", n.approvals_of_run);
+	labelled(page, "approvals_too_many_total", "limit", "all", n.approvals_of_all);
+	labelled(page, "approvals_too_many_total", "limit", "question", n.approvals_of_one);
 	one(page, "secret_changes_total", "counter", "Secrets stored, rotated or revoked.", n.secrets_changed);
 	head(page, "policy_reloads_total", "counter", "Reloads of the policy pack.");
 	labelled(page, "policy_reloads_total", "result", "ok", n.reloads);

@@ -425,6 +425,8 @@ gate_secret_known(struct gate *gate,
 void
 gate_counts(struct gate *gate, struct gate_counts *out)
 {
+	uint64_t too_many[APPROVAL_LIMITS];
+
 	out->allowed = atomic_load(&gate->allowed);
 	out->refused = atomic_load(&gate->refused);
 	out->decisions_allow = atomic_load(&gate->decisions[POLICY_ALLOW]);
@@ -443,4 +445,8 @@ gate_counts(struct gate *gate, struct gate_counts *out)
 	out->reloads_failed = atomic_load(&gate->reloads_failed);
 	out->engine_failed = atomic_load(&gate->engine_failed);
 	out->approvals_waiting = approvals_waiting(&gate->approvals);
+	approvals_refused(&gate->approvals, too_many);
+	out->approvals_of_run = too_many[APPROVAL_OF_RUN];
+	out->approvals_of_all = too_many[APPROVAL_OF_ALL];
+	out->approvals_of_one = too_many[APPROVAL_OF_ONE];
 }

@@ -340,6 +340,7 @@ struct gate_counts {
 	uint64_t secrets_changed, reloads, reloads_failed;
 	uint64_t engine_failed;		/* decisions that OPA gave no answer to */
 	uint64_t approvals_waiting;	/* questions that nobody has answered */
+	uint64_t approvals_of_run, approvals_of_all, approvals_of_one;	/* too many: refused */
 };
 void gate_counts(struct gate *gate, struct gate_counts *out);
 

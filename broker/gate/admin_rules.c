@@ -97,6 +97,7 @@ reload_locked(struct gate *gate, struct ledger_port *port,
 	}
 	rules_swap(gate, after);
 	cut_changed(gate, before, after);
+	approvals_again(&gate->approvals);
 	rules_unref(before);
 	return 0;
 }

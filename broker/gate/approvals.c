@@ -27,17 +27,16 @@ struct approval {
 int
 approvals_init(struct approvals *approvals)
 {
-	*approvals = (struct approvals){ .n = 0 };
+	*approvals = (struct approvals){ .first = NULL };
 	return pthread_mutex_init(&approvals->lock, NULL);
 }
 
 static void
-forget(struct approvals *approvals, struct approval **at)
+forget(struct approval **at)
 {
 	struct approval *one = *at;
 
 	*at = one->next;
-	approvals->n--;
 	run_unref(one->run);
 	free(one);
 }
@@ -46,7 +45,7 @@ void
 approvals_free(struct approvals *approvals)
 {
 	while (approvals->first != NULL)
-		forget(approvals, &approvals->first);
+		forget(&approvals->first);
 	pthread_mutex_destroy(&approvals->lock);
 }
 
@@ -61,7 +60,7 @@ sweep(struct approvals *approvals)
 		if (!(*at)->answering && (!run_open_p((*at)->run) ||
 		    ((*at)->until_ns < now && ((*at)->state != WAITING ||
 		    (*at)->held == 0))))
-			forget(approvals, at);
+			forget(at);
 		else
 			at = &(*at)->next;
 	}
@@ -73,8 +72,14 @@ approvals_no(enum approval_answer answer)
 	static const struct approval_no denied = { 403, "ask/denied",
 	    "a person did not agree to this", "do without it, or ask them why" };
 	static const struct approval_no many = { 429, "ask/too-many",
-	    "too many requests of the run wait for a person's answer",
-	    "wait for the answers; `countersign approve` lists the questions" };
+	    "the run has asked a person too many things: they wait, or were answered a short while ago",
+	    "wait for the answers (`countersign approve` lists the questions); what was denied counts for a quarter of an hour" };
+	static const struct approval_no full = { 429, "ask/too-many",
+	    "too many questions of all runs wait for a person, and this run has asked one",
+	    "wait until people have answered some; `countersign approve` lists the questions" };
+	static const struct approval_no crowded = { 429, "ask/too-many",
+	    "too many requests of the run wait for the same answer",
+	    "wait for it; `countersign approve` lists the questions" };
 	static const struct approval_no unwritable = { 400, "record/unwritable",
 	    "the request is too long for a record, or not UTF-8",
 	    "shorten the path" };
@@ -83,6 +88,8 @@ approvals_no(enum approval_answer answer)
 
 	return answer == APPROVAL_DENIED ? &denied :
 	    answer == APPROVAL_TOO_MANY ? &many :
+	    answer == APPROVAL_FULL ? &full :
+	    answer == APPROVAL_CROWDED ? &crowded :
 	    answer == APPROVAL_UNWRITABLE ? &unwritable : &memory;
 }
 
@@ -156,7 +163,7 @@ approval_new(const struct approval_question *question)
 static void
 key_of(const struct gate *gate, struct approval *one)
 {
-	char *end = one->binding + strlen(one->binding) + 1;
+	char *end = one->rule + strlen(one->rule) + 1;
 	const struct slice texts = { one->action, (size_t)(end - one->action) };
 
 	keyed_digest(gate->keyed->query, texts, one->key);
@@ -181,16 +188,24 @@ same(struct approvals *approvals, const struct approval *asked)
 	return one;
 }
 
-static bool
+/* Of a new question; APPROVAL_WAITING: there is room.  What a person agreed to for a
+ * run is no burden on other runs. */
+static enum approval_answer
 room_for(const struct approvals *approvals, const struct run *run)
 {
 	const struct approval *one;
-	unsigned n = 0;
+	unsigned all = 0, own = 0, kept = 0;
 
-	/* What a person agreed to for a run is no burden on anybody. */
-	for (one = approvals->first; one != NULL; one = one->next)
-		n += !one->for_run && run_top(one->run) == run_top(run);
-	return approvals->n < APPROVALS_MAX && n < APPROVALS_OF_RUN_MAX;
+	for (one = approvals->first; one != NULL; one = one->next) {
+		const bool mine = run_top(one->run) == run_top(run);
+
+		all += !one->for_run;
+		own += mine && !one->for_run;
+		kept += mine && one->for_run;
+	}
+	if (own >= APPROVALS_OF_RUN_MAX || kept >= APPROVALS_KEPT_MAX)
+		return APPROVAL_TOO_MANY;
+	return own > 0 && all >= APPROVALS_MAX ? APPROVAL_FULL : APPROVAL_WAITING;
 }
 
 static void
@@ -204,7 +219,6 @@ enter(struct approvals *approvals, struct approval *one)
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = one;
-	approvals->n++;
 }
 
 /* What is known of it; a consent to one is used up. */
@@ -218,14 +232,25 @@ answer_of(struct approvals *approvals, struct approval *one,
 		return APPROVAL_DENIED;
 	if (one->state == WAITING)
 		return one->held < APPROVAL_HELD_MAX ? APPROVAL_WAITING :
-		    APPROVAL_TOO_MANY;
+		    APPROVAL_CROWDED;
 	*receipt = one->receipt;
 	if (!one->for_run) {
 		while (*at != one)
 			at = &(*at)->next;
-		forget(approvals, at);
+		forget(at);
 	}
 	return APPROVAL_GIVEN;
+}
+
+static void
+count_refused(struct approvals *approvals, enum approval_answer answer)
+{
+	if (answer == APPROVAL_TOO_MANY)
+		approvals->refused[APPROVAL_OF_RUN]++;
+	else if (answer == APPROVAL_FULL)
+		approvals->refused[APPROVAL_OF_ALL]++;
+	else if (answer == APPROVAL_CROWDED)
+		approvals->refused[APPROVAL_OF_ONE]++;
 }
 
 enum approval_answer
@@ -234,18 +259,17 @@ approvals_ask(struct gate *gate, const struct approval_question *question,
 {
 	struct approvals *approvals = &gate->approvals;
 	struct approval *asked = approval_new(question), *one;
-	enum approval_answer answer = APPROVAL_WAITING;
+	enum approval_answer answer = APPROVAL_NO_MEMORY;
 
 	id[0] = '\0';
 	if (asked == NULL)
-		return APPROVAL_NO_MEMORY;
+		return answer;
 	key_of(gate, asked);
 	pthread_mutex_lock(&approvals->lock);
 	sweep(approvals);
 	one = same(approvals, asked);
-	if (one == NULL && !room_for(approvals, asked->run)) {
-		answer = APPROVAL_TOO_MANY;
-	} else if (one == NULL) {
+	if (one == NULL &&
+	    (answer = room_for(approvals, asked->run)) == APPROVAL_WAITING) {
 		enter(approvals, one = asked);
 		asked = NULL;
 	}
@@ -253,6 +277,7 @@ approvals_ask(struct gate *gate, const struct approval_question *question,
 		memcpy(id, one->id, GATE_ID_MAX);
 		answer = answer_of(approvals, one, receipt);
 	}
+	count_refused(approvals, answer);
 	pthread_mutex_unlock(&approvals->lock);
 	if (asked != NULL)
 		run_unref(asked->run);
@@ -300,6 +325,14 @@ approvals_waiting(struct approvals *approvals)
 		n += one->state == WAITING;
 	pthread_mutex_unlock(&approvals->lock);
 	return n;
+}
+
+void
+approvals_refused(struct approvals *approvals, uint64_t out[APPROVAL_LIMITS])
+{
+	pthread_mutex_lock(&approvals->lock);
+	memcpy(out, approvals->refused, sizeof(approvals->refused));
+	pthread_mutex_unlock(&approvals->lock);
 }
 
 /* --- looking ------------------------------------------------------------ */
@@ -430,6 +463,27 @@ settle(struct approval *one, const struct gate_approval_answer *answer)
 	    clock_boot_ns() + seconds * 1000000000;
 }
 
+/* Those who wait for that answer; NULL: for any. */
+static void
+wake(struct approvals *approvals, const char *id)
+{
+	void (*told)(void *, const char *);
+	void *arg;
+
+	pthread_mutex_lock(&approvals->lock);
+	told = approvals->told;
+	arg = approvals->arg;
+	pthread_mutex_unlock(&approvals->lock);
+	if (told != NULL)
+		told(arg, id);
+}
+
+void
+approvals_again(struct approvals *approvals)
+{
+	wake(approvals, NULL);
+}
+
 int
 gate_approval_answer(struct gate *gate, struct ledger_port *port, struct slice id,
     const struct gate_approval_answer *answer,
@@ -440,9 +494,7 @@ gate_approval_answer(struct gate *gate, struct ledger_port *port, struct slice i
 	struct approval *one = take(approvals, id, why);
 	struct gate_approval_info info;
 	struct ledger_receipt receipt;
-	void (*told)(void *, const char *) = NULL;
 	char name[GATE_ID_MAX];
-	void *told_arg = NULL;
 	int rv;
 
 	if (one == NULL)
@@ -456,12 +508,10 @@ gate_approval_answer(struct gate *gate, struct ledger_port *port, struct slice i
 		memcpy(name, one->id, sizeof(name));
 		fill(one, &info);
 		done(arg, &info);
-		told = approvals->told;
-		told_arg = approvals->arg;
 	}
 	pthread_mutex_unlock(&approvals->lock);
-	if (told != NULL)
-		told(told_arg, name);
+	if (rv == 0)
+		wake(approvals, name);
 	return rv;
 }
 

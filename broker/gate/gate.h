@@ -223,7 +223,8 @@ struct gate_cut {
 /* So many more requests, or fewer, are held for that question.  False where nobody is
  * asked it any more: it was answered, or is over. */
 bool gate_approval_held(struct gate *gate, const char *id, int more);
-/* Called (from any thread) when it has its answer; NULL: nobody is told. */
+/* Called (from any thread) when it has its answer; id NULL: the rules changed, so that
+ * whatever waits is to be decided anew.  told NULL: nobody is told. */
 void gate_on_answer(struct gate *gate, void (*told)(void *arg, const char *id),
     void *arg);
 

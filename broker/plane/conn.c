@@ -528,12 +528,15 @@ concerned(const struct conn *conn, const struct gate_cut *what)
 	    exchange->decided ? &exchange->verdict : NULL;
 	const struct binding *binding = verdict != NULL ? verdict->binding : NULL;
 
-	return applies(what->run, whose != NULL ? run_id(whose) : NULL) &&
-	    applies(what->grant, verdict != NULL ? verdict->grant : NULL) &&
+	if (!applies(what->run, whose != NULL ? run_id(whose) : NULL))
+		return false;
+	/* Of what a person is asked about, that is found out by deciding it anew. */
+	return conn->state == CONN_HELD ||
+	    (applies(what->grant, verdict != NULL ? verdict->grant : NULL) &&
 	    applies(what->binding, binding != NULL ? binding->id : NULL) &&
 	    applies(what->secret, binding != NULL ? binding->secret : NULL) &&
 	    (what->version == 0 || (verdict != NULL &&
-	    what->version == verdict->version));
+	    what->version == verdict->version)));
 }
 
 /* Which binding a request uses that is still being decided, nobody knows yet. */

@@ -89,7 +89,7 @@ struct exchange {
 	bool asked;		/* the decider has it: nothing of it may be freed */
 	bool overtaken;		/* meanwhile something was revoked */
 	bool held;		/* counted as waiting for a person's answer, */
-	int64_t held_until_ms;	/* and no longer than this (worker_now_ms) */
+	int64_t held_until_ms;	/* and no longer than this (worker_now_ms); 0: never yet */
 	bool decided;		/* verdict holds references */
 	bool waiting;		/* for a receipt */
 	bool recorded;		/* it came: durable */
@@ -223,7 +223,7 @@ void held_for_nobody(struct exchange *exchange);
 /* Decide once more: there is an answer, or a reason to refuse. */
 void held_again(struct conn *conn);
 /* The same for all that wait for that question. */
-void held_answered(struct worker *worker, const char *id);
+void held_answered(struct worker *worker, const char *id);	/* NULL: all of them */
 /* The broker ends. */
 void held_stop(struct worker *worker);
 

@@ -45,8 +45,12 @@ held_begin(struct conn *conn)
 		return;
 	}
 	exchange->held = true;
-	exchange->held_until_ms = worker_now_ms(worker) +
-	    worker->plane->conf->approval_ms;
+	/* Once more for another question, it waits no longer in all. */
+	if (exchange->held_until_ms == 0)
+		exchange->held_until_ms = worker_now_ms(worker) +
+		    worker->plane->conf->approval_ms;
+	if (!timer_armed(&worker->wall))	/* the run's time may end meanwhile */
+		worker_limit(worker, &worker->wall, TIME_WALL);
 	conn->state = CONN_HELD;
 	worker_limit(worker, &conn->timer, TIME_HELD);
 }
@@ -60,15 +64,24 @@ client_left(const struct conn *conn)
 	return poll(&end, 1, 0) > 0 && !tcp_peer_held(end.fd);
 }
 
+static bool
+let_leave(struct conn *conn)
+{
+	if (!client_left(conn))
+		return false;
+	held_refuse(conn, HELD_CLIENT_LEFT);
+	conn_close(conn);
+	return true;
+}
+
 void
 held_look(struct conn *conn)
 {
 	struct worker *worker = conn->worker;
 
-	if (client_left(conn)) {
-		held_refuse(conn, HELD_CLIENT_LEFT);
-		conn_close(conn);
-	} else if (worker_now_ms(worker) < conn->exchange->held_until_ms) {
+	if (let_leave(conn))
+		return;
+	if (worker_now_ms(worker) < conn->exchange->held_until_ms) {
 		worker_limit(worker, &conn->timer, TIME_HELD);
 	} else {
 		held_refuse(conn, "no person answered in time");
@@ -106,6 +119,8 @@ held_for_nobody(struct exchange *exchange)
 void
 held_again(struct conn *conn)
 {
+	if (let_leave(conn))	/* no consent is used up for nobody */
+		return;
 	let_go(conn);
 	request_decide(conn);
 	conn_run(conn);

@@ -81,6 +81,7 @@ on_revoke(void *arg, const struct gate_cut *what)
 
 struct answer {
 	struct message message;
+	bool any;
 	char id[40];
 };
 
@@ -89,7 +90,7 @@ take_answer(struct worker *worker, struct message *message)
 {
 	struct answer *answer = (struct answer *)message;
 
-	held_answered(worker, answer->id);
+	held_answered(worker, answer->any ? NULL : answer->id);
 	free(answer);
 }
 
@@ -104,7 +105,8 @@ on_answer(void *arg, const char *id)
 		if ((answer = malloc(sizeof(*answer))) == NULL)
 			continue;
 		answer->message.run = take_answer;
-		snprintf(answer->id, sizeof(answer->id), "%s", id);
+		answer->any = id == NULL;
+		snprintf(answer->id, sizeof(answer->id), "%s", id != NULL ? id : "");
 		worker_post(&plane->workers[i], &answer->message);
 	}
 }

@@ -361,6 +361,134 @@ test_room(void **state)
 	stop(&s);
 }
 
+/* As another run of the same gate. */
+static void
+post_as(struct scene *s, struct run *run, const char *url)
+{
+	gate_verdict_release(&verdict);
+	ask_with(s, s->thread, run, NULL, "POST", url, "", &verdict);
+}
+
+/* Sixteen runs ask all that they may: every other one still has place for a question. */
+static void
+test_every_run_has_place(void **state)
+{
+	char url[128], token[GATE_TOKEN_MAX];
+	struct gate_run_options below = plain_run;
+	struct gate_counts counts;
+	struct run *runs[18];
+	struct scene s;
+
+	start(&s);
+	for (int i = 0; i < 18; i++)
+		runs[i] = open_run(&s, &plain_run, token);
+	for (int i = 0; i < 16 * 17; i++) {
+		snprintf(url, sizeof(url), ISSUES "/%d", i % 17);
+		post_as(&s, runs[i / 17], url);
+		if (i % 17 < 16)
+			assert_true(verdict.held);
+		else
+			refused(429, "ask/too-many");
+	}
+	assert_int_equal(list(&s), 256);
+	for (int i = 16; i < 18; i++) {
+		post_as(&s, runs[i], ISSUES "/1");
+		assert_true(verdict.held);
+		post_as(&s, runs[i], ISSUES "/2");
+		refused(429, "ask/too-many");
+		assert_non_null(strstr(verdict.reason, "of all runs"));
+		post_as(&s, runs[i], ISSUES "/1");
+		assert_true(verdict.held);
+	}
+	gate_counts(s.gate, &counts);
+	assert_int_equal(counts.approvals_of_run, 16);
+	assert_int_equal(counts.approvals_of_all, 2);
+	assert_int_equal(counts.approvals_of_one, 0);
+	/* A run below asks out of the share of the one above. */
+	below.parent = run_id(runs[0]);
+	run_unref(runs[17]);
+	runs[17] = open_run(&s, &below, token);
+	post_as(&s, runs[17], ISSUES "/1");
+	refused(429, "ask/too-many");
+	for (int i = 0; i < 18; i++)
+		run_unref(runs[i]);
+	stop(&s);
+}
+
+/* What was agreed to for one run takes no place from another, and has its own end. */
+static void
+test_kept_of_one_run(void **state)
+{
+	char url[128], id[GATE_ID_MAX], token[GATE_TOKEN_MAX];
+	struct run *other;
+	struct scene s;
+
+	start(&s);
+	for (int i = 0; i < 256; i++) {
+		snprintf(url, sizeof(url), ISSUES "/%d", i);
+		post(&s, url);
+		held(id);
+		assert_int_equal(answer(&s, id, true, true), 0);
+	}
+	post(&s, ISSUES "/256");
+	refused(429, "ask/too-many");
+	post(&s, url);
+	allowed("hub");
+	other = open_run(&s, &plain_run, token);
+	for (int i = 0; i < 16; i++) {
+		snprintf(url, sizeof(url), ISSUES "/%d", i);
+		post_as(&s, other, url);
+		assert_true(verdict.held);
+	}
+	run_unref(other);
+	stop(&s);
+}
+
+/* A consent outlives a reload, but not to rules that ask for another reason. */
+static void
+ask_more(const struct policy_input *input, struct policy_decision *out)
+{
+	ask_all(input, out);
+	snprintf(out->rule, sizeof(out->rule), "fake/two-persons");
+}
+
+static bool told_any;
+
+static void
+told_again(void *arg, const char *id)
+{
+	told_any = told_any || id == NULL;
+}
+
+static void
+test_reload(void **state)
+{
+	char id[GATE_ID_MAX], other[GATE_ID_MAX];
+	char before[POLICY_DIGEST_LEN + 1], after[POLICY_DIGEST_LEN + 1];
+	struct scene s;
+
+	start(&s);
+	gate_on_answer(s.gate, told_again, NULL);
+	post(&s, ISSUES);
+	held(id);
+	assert_int_equal(answer(&s, id, true, true), 0);
+	assert_false(told_any);
+	fake_data = DATA(",\"x\":1");
+	assert_int_equal(gate_reload(s.gate, &fake_port, before, after, &why), 0);
+	assert_string_not_equal(before, after);
+	assert_true(told_any);		/* so that what waits is decided by the new ones */
+	post(&s, ISSUES);
+	allowed("hub");
+	fake_decide = ask_more;
+	post(&s, ISSUES);
+	held(other);
+	assert_string_not_equal(other, id);
+	fake_decide = ask_all;
+	post(&s, ISSUES);
+	allowed("hub");
+	stop(&s);
+}
+
 static char told_id[GATE_ID_MAX];
 
 static void
@@ -403,6 +531,9 @@ main(void)
 		cmocka_unit_test(test_grant_git),
 		cmocka_unit_test(test_websocket),
 		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_every_run_has_place),
+		cmocka_unit_test(test_kept_of_one_run),
+		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_told),
 	};
 
