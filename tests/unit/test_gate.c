@@ -109,6 +109,11 @@ test_misplaced(void **state)
 	    "authorization: Bearer %s\r\n", s.hub, s.hub);
 	ask(&s, "GET", "https://api.example.com/", line);
 	refused(403, "credential/repeated");
+	/* its place twice, also where the other holds a token of the client's own */
+	snprintf(line, sizeof(line), "Authorization: Bearer %s\r\n"
+	    "authorization: Bearer theirs\r\n", s.hub);
+	ask(&s, "GET", "https://api.example.com/", line);
+	refused(403, "credential/repeated");
 	snprintf(line, sizeof(line), "Authorization: Bearer %s\r\n"
 	    "X-Key: %s\r\n", s.hub, s.map);
 	ask(&s, "GET", "https://api.example.com/", line);
@@ -341,6 +346,54 @@ test_reload(void **state)
 	end(&s);
 }
 
+/* --- more than one --------------------------------------------------- */
+
+static void
+placeholder_of_key(void *arg, const struct binding *binding, const char *text)
+{
+	if (strcmp(binding->id, "key") == 0)
+		snprintf(arg, 128, "%s", text);
+}
+
+static void
+test_two_bindings_of_a_host(void **state)
+{
+	struct scene s;
+	char lines[512], key[128] = "";
+	struct rules *rules;
+
+	begin(&s, DATA_AND("\"key\":{\"secret\":\"two\",\"hosts\":[\"api.example.com\"],"
+	    "\"placement\":{\"kind\":\"header\",\"name\":\"X-Key\",\"template\":\"{}\"}},", ""));
+	rules = gate_rules(s.gate);
+	gate_run_placeholders(s.run, rules, placeholder_of_key, key);
+	rules_unref(rules);
+	snprintf(lines, sizeof(lines), "X-Key: %s\r\n", key);
+	ask(&s, "GET", "https://api.example.com/", lines);
+	allowed("key");
+	snprintf(lines, sizeof(lines), "%sX-Key: %s\r\n", bearer(s.hub), key);
+	ask(&s, "GET", "https://api.example.com/", lines);
+	refused(403, "credential/several");
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+/* A method is free text, up to 32 characters of it. */
+static void
+test_secret_for_a_method(void **state)
+{
+	static const char real[] = "K3Y-MADE-UP-0123456789";
+	uint32_t version;
+	struct scene s;
+
+	begin(&s, DATA(""));
+	assert_int_equal(gate_secret_put(s.gate, &fake_port, "upper", real,
+	    sizeof(real) - 1, false, &version, &why), 0);
+	ask(&s, real, "https://api.example.com/", "");
+	refused(403, "credential/raw-secret");
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
 /* --- adapters -------------------------------------------------------- */
 
 static void
@@ -453,6 +506,8 @@ main(void)
 		cmocka_unit_test(test_run_token_outside),
 		cmocka_unit_test(test_rotate_and_revoke),
 		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_two_bindings_of_a_host),
+		cmocka_unit_test(test_secret_for_a_method),
 		cmocka_unit_test(test_action),
 		cmocka_unit_test(test_engine),
 		cmocka_unit_test(test_refuse_malformed),

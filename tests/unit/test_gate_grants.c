@@ -196,6 +196,8 @@ test_grant_git(void **state)
 		{ "GET", "https://git.example.com/o/r.git/git-receive-pack" },
 		{ "POST", "https://git.example.com/o/r2.git/git-receive-pack" },
 		{ "POST", "https://git.example.com/o/git-receive-pack" },
+		{ "POST", "https://git.example.com/o/r.git/git-receive-pack?x=1" },
+		{ "POST", "https://git.example.com/o/r.git/info/refs?service=git-receive-pack" },
 	};
 	char line[512], pair[256];
 	size_t n;
@@ -264,6 +266,89 @@ test_grant_refused(void **state)
 	assert_int_equal(issue(&s, "http:GET", "https://api.example.com/", -1,
 	    -1), -1);
 	assert_string_equal(why.rule, "ledger/full");
+	end(&s);
+}
+
+/* Every part of the target counts, also where only that part differs. */
+static void
+test_grant_is_for_one_target(void **state)
+{
+	static const char two[] = "\"two\":{\"secret\":\"two\",\"hosts\":[\"a.example.org\",\"b.example.org\"],"
+	    "\"placement\":{\"kind\":\"header\",\"name\":\"Authorization\",\"template\":\"Bearer {}\"}";
+	char data[2048], before[POLICY_DIGEST_LEN + 1], after[POLICY_DIGEST_LEN + 1];
+	static const struct {
+		const char *more, *url, *rule;	/* the binding as it is by then */
+	} then[] = {
+		{ "", "https://b.example.org/x", "grant/target-mismatch" },
+		{ "", "https://a.example.org/y", "grant/target-mismatch" },
+		{ ",\"port\":8443", "https://a.example.org:8443/x", "grant/target-mismatch" },
+		{ ",\"scheme\":\"http\",\"port\":443", "http://a.example.org:443/x", "grant/target-mismatch" },
+		{ "", "https://a.example.org/x", NULL },
+	};
+	struct scene s;
+
+	snprintf(data, sizeof(data), DATA_AND("%s},", ""), two);
+	begin(&s, data);
+	assert_int_equal(issue(&s, "http:GET", "https://a.example.org/x", 1, -1), 0);
+	for (size_t i = 0; i < sizeof(then) / sizeof(*then); i++) {
+		snprintf(data, sizeof(data), DATA_AND("%s%s},", ""), two, then[i].more);
+		assert_int_equal(gate_reload(s.gate, &fake_port, before, after, &why), 0);
+		ask(&s, "GET", then[i].url, bearer(grant_token));
+		if (then[i].rule != NULL)
+			refused(403, then[i].rule);
+		else
+			allowed("two");
+	}
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+/* What was agreed to is the use of that secret, not of one that came later. */
+static void
+test_grant_is_for_one_secret(void **state)
+{
+	char before[POLICY_DIGEST_LEN + 1], after[POLICY_DIGEST_LEN + 1];
+	static const char other[] = "{\"bindings\":{\"hub\":{\"secret\":\"two\",\"hosts\":[\"api.example.com\"],"
+	    "\"placement\":{\"kind\":\"header\",\"name\":\"Authorization\",\"template\":\"Bearer {}\"}}}}";
+	struct scene s;
+
+	begin(&s, DATA(""));
+	assert_int_equal(issue(&s, "http:GET", "https://api.example.com/", 1, -1), 0);
+	fake_data = other;
+	assert_int_equal(gate_reload(s.gate, &fake_port, before, after, &why), 0);
+	ask(&s, "GET", "https://api.example.com/", bearer(grant_token));
+	refused(403, "grant/binding-changed");
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+/* Only what nobody can use any more makes room for another. */
+static void
+test_grants_of_a_run(void **state)
+{
+	char first[GATE_TOKEN_MAX], id[64];
+	struct scene s;
+	size_t n;
+
+	begin(&s, DATA(""));
+	for (n = 0; issue(&s, "http:GET", "https://api.example.com/", 1, -1) == 0; n++) {
+		if (n == 0)
+			memcpy(first, grant_token, sizeof(first));
+		if (n == 1)
+			snprintf(id, sizeof(id), "%s", grant.id);
+		if (fake_n_records > FAKE_RECORDS_MAX - 8)
+			fake_ledger_forget();
+	}
+	assert_string_equal(why.rule, "grant/too-many");
+	assert_string_equal(grant_token, "");
+	assert_true(n > 1000);
+	assert_int_equal(gate_grant_revoke(s.gate, &fake_port, slice_of(id), s.run,
+	    &grant, &why), 0);
+	assert_int_equal(issue(&s, "http:GET", "https://api.example.com/", 1, -1), 0);
+	assert_int_equal(gate_grant_look(s.gate, slice_of(id), s.run, &grant, &why), -1);
+	ask(&s, "GET", "https://api.example.com/", bearer(first));
+	allowed("hub");
+	gate_verdict_release(&verdict);
 	end(&s);
 }
 
@@ -341,6 +426,9 @@ main(void)
 		cmocka_unit_test(test_grant_revoke_and_expiry),
 		cmocka_unit_test(test_grant_git),
 		cmocka_unit_test(test_grant_refused),
+		cmocka_unit_test(test_grant_is_for_one_target),
+		cmocka_unit_test(test_grant_is_for_one_secret),
+		cmocka_unit_test(test_grants_of_a_run),
 		cmocka_unit_test(test_twenty_redeem_one),
 	};
 

@@ -74,6 +74,141 @@ test_closed_while_a_request_is_judged(void **state)
 	end(&s);
 }
 
+/* --- other requests, while one is judged ------------------------------- */
+
+struct other {
+	struct run *run;
+	const char *url;
+	char lines[256];
+	unsigned times;
+	struct gate_verdict verdict;	/* of the last */
+};
+
+static struct other other;
+
+static void *
+ask_meanwhile(void *arg)
+{
+	struct gate_thread *thread = gate_thread_new(s.gate);
+
+	for (unsigned i = 0; i < other.times; i++) {
+		gate_verdict_release(&other.verdict);
+		ask_with(&s, thread, other.run, NULL, "GET", other.url, other.lines,
+		    &other.verdict);
+	}
+	gate_thread_free(thread);
+	return NULL;
+}
+
+static void
+others_ask(const struct policy_input *input, struct policy_decision *out)
+{
+	pthread_t thread;
+
+	fake_decide = NULL;
+	assert_int_equal(pthread_create(&thread, NULL, ask_meanwhile, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void
+others_ask_and_deny(const struct policy_input *input, struct policy_decision *out)
+{
+	others_ask(input, out);
+	deny_all(input, out);
+}
+
+/* Both found the grant unspent; one use is for one of them. */
+static void
+test_a_grant_is_spent_meanwhile(void **state)
+{
+	begin(&s, DATA(""));
+	assert_int_equal(issue(&s, "http:GET", "https://api.example.com/", 1, -1), 0);
+	other = (struct other){ .run = s.run, .url = "https://api.example.com/", .times = 1 };
+	snprintf(other.lines, sizeof(other.lines), "%s", bearer(grant_token));
+	fake_decide = others_ask;
+	ask(&s, "GET", "https://api.example.com/", other.lines);
+	refused(403, "grant/replayed");
+	assert_true(other.verdict.allow);
+	gate_verdict_release(&other.verdict);
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
+static void
+placeholder_of_map(void *arg, const struct binding *binding, const char *text)
+{
+	if (strcmp(binding->id, "map") == 0)
+		snprintf(arg, 128, "%s", text);
+}
+
+/* What the run above has no room for, while its own request is on its way, does not
+ * count in the run below either. */
+static void
+test_a_budget_above_is_full_meanwhile(void **state)
+{
+	struct gate_run_options options = plain_run;
+	char token[GATE_TOKEN_MAX], map[128], own[256], below[256];
+	struct rules *rules;
+
+	begin(&s, DATA(""));
+	options.limits.requests = 2;
+	run_unref(s.run);
+	s.run = open_run(&s, &options, token);
+	options.parent = run_id(s.run);
+	other = (struct other){ .run = open_run(&s, &options, token), .url = below, .times = 2 };
+	rules = gate_rules(s.gate);
+	gate_run_placeholders(s.run, rules, placeholder_of_map, map);
+	snprintf(own, sizeof(own), "https://maps.example.com/?key=%s", map);
+	gate_run_placeholders(other.run, rules, placeholder_of_map, map);
+	snprintf(below, sizeof(below), "https://maps.example.com/?key=%s", map);
+	rules_unref(rules);
+
+	ask(&s, "GET", own, "");
+	allowed("map");
+	fake_decide = others_ask_and_deny;
+	ask(&s, "GET", own, "");
+	refused(403, "fake/deny");
+	assert_string_equal(other.verdict.rule, "budget/requests");
+	other.times = 1;
+	ask_meanwhile(NULL);	/* what was denied above is there again */
+	assert_true(other.verdict.allow);
+	gate_verdict_release(&other.verdict);
+	gate_verdict_release(&verdict);
+	run_unref(other.run);
+	end(&s);
+}
+
+static void
+test_a_bindings_budget_above_is_full_meanwhile(void **state)
+{
+	struct gate_run_options options = plain_run;
+	char token[GATE_TOKEN_MAX], map[128], own[256], below[256];
+	struct rules *rules;
+
+	begin(&s, DATA(""));
+	options.parent = run_id(s.run);
+	other = (struct other){ .run = open_run(&s, &options, token), .url = below, .times = 2 };
+	rules = gate_rules(s.gate);
+	gate_run_placeholders(other.run, rules, placeholder_of_map, map);
+	rules_unref(rules);
+	snprintf(own, sizeof(own), "https://maps.example.com/?key=%s", s.map);
+	snprintf(below, sizeof(below), "https://maps.example.com/?key=%s", map);
+
+	ask(&s, "GET", own, "");
+	allowed("map");
+	fake_decide = others_ask_and_deny;
+	ask(&s, "GET", own, "");
+	refused(403, "fake/deny");
+	assert_string_equal(other.verdict.rule, "budget/binding-requests");
+	other.times = 1;
+	ask_meanwhile(NULL);
+	assert_true(other.verdict.allow);
+	gate_verdict_release(&other.verdict);
+	gate_verdict_release(&verdict);
+	run_unref(other.run);
+	end(&s);
+}
+
 /* A run below another is never opened behind that one's teardown. */
 static void
 test_closed_while_one_below_is_made(void **state)
@@ -333,6 +468,9 @@ main(void)
 		cmocka_unit_test(test_closed_while_asked_for_an_action),
 		cmocka_unit_test(test_closed_while_asked_for_a_grant),
 		cmocka_unit_test(test_closed_while_a_request_is_judged),
+		cmocka_unit_test(test_a_grant_is_spent_meanwhile),
+		cmocka_unit_test(test_a_budget_above_is_full_meanwhile),
+		cmocka_unit_test(test_a_bindings_budget_above_is_full_meanwhile),
 		cmocka_unit_test(test_closed_while_one_below_is_made),
 		cmocka_unit_test(test_revoked_while_another_is_stored),
 		cmocka_unit_test(test_a_store_that_takes_long),

@@ -268,6 +268,7 @@ test_peers(void **state)
 	struct peer self = { getuid(), getpid(), 0 }, init = { 0, 1, 0 };
 	char token[GATE_TOKEN_MAX];
 	struct run *run, *found;
+	struct process me;
 
 	begin(&s, DATA(""));
 	options.pid = getpid();
@@ -291,6 +292,9 @@ test_peers(void **state)
 	ask_with(&s, s.thread, run, &self, "GET", "https://api.example.com/", "",
 	    &verdict);
 	refused(403, "run/foreign-process");
+	assert_true(process_look(getpid(), &me));
+	assert_true(process_within(me.pid, me.pid, me.start_time));
+	assert_false(process_within(me.pid, me.pid, me.start_time + 1));	/* its number, used again */
 	options.pid = 0x7ffffff0;
 	assert_null(gate_run_open(s.gate, &fake_port, &options, token, &why));
 	assert_string_equal(why.rule, "run/no-process");
@@ -352,6 +356,12 @@ test_binding_budget(void **state)
 
 	begin(&s, DATA(""));
 	snprintf(url, sizeof(url), "https://maps.example.com/?key=%s", s.map);
+	fake_decide = deny_all;	/* what is refused does not count */
+	for (int i = 0; i < 3; i++) {
+		ask(&s, "GET", url, "");
+		refused(403, "fake/deny");
+	}
+	fake_decide = NULL;
 	for (int i = 0; i < 2; i++) {
 		ask(&s, "GET", url, "");
 		allowed("map");
@@ -415,6 +425,10 @@ test_children_narrow(void **state)
 	assert_string_equal(info.parent, run_id(parent));
 	run_unref(s.run);
 	s.run = a;
+	fake_decide = deny_all;	/* used nothing, neither here nor above */
+	ask(&s, "GET", "https://api.example.com/", "");
+	refused(403, "fake/deny");
+	fake_decide = NULL;
 	ask(&s, "GET", "https://api.example.com/", "");
 	ask(&s, "GET", "https://api.example.com/", "");
 	allowed(NULL);
