@@ -142,21 +142,29 @@ void conn_run(struct conn *conn);
 void conn_close(struct conn *conn);	/* at once, in order */
 void conn_reset(struct conn *conn);	/* at once, so that the peer sees it as broken */
 void conn_finish(struct conn *conn);	/* the answer is out: next request, or linger and close */
-void conn_cut(struct worker *worker, const struct gate_cut *what);
-/* Cut what goes on although its run's time is over; false where there is nothing
- * left that could come to that. */
-bool conn_cut_overdue(struct worker *worker);
 void conn_close_idle(struct worker *worker);
 /* Nothing is done for it: no request is there, or it has had its answer. */
 bool conn_is_idle(const struct conn *conn);
 /* Close the idle one that has waited longest; false where none is. */
 bool conn_make_room(struct worker *worker);
 void conn_free_dead(struct worker *worker);
-struct exchange *exchange_new(struct conn *conn);
 
+/* --- exchange.c -------------------------------------------------------- */
+
+/* The next request's, now conn->exchange; NULL where memory lacks. */
+struct exchange *exchange_new(struct conn *conn);
 /* Writes the outcome record where the exchange was allowed, lets go of the
  * upstream, and frees it as soon as no receipt is due. */
 void exchange_end(struct exchange *exchange);
+
+/* --- cut.c ------------------------------------------------------------- */
+
+/* Reset what uses what was revoked (all zero: everything).  What is only being answered
+ * goes on; what waits for a person is decided again. */
+void cut_matching(struct worker *worker, const struct gate_cut *what);
+/* The same for what goes on although its run's time is over; false where there is
+ * nothing left that could come to that. */
+bool cut_overdue(struct worker *worker);
 
 /* --- crowd.c ------------------------------------------------------------ */
 

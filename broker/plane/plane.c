@@ -23,7 +23,7 @@ do_cut(struct worker *worker, struct message *message)
 {
 	struct cut *cut = (struct cut *)message;
 
-	conn_cut(worker, &cut->what);
+	cut_matching(worker, &cut->what);
 	free(cut);
 }
 

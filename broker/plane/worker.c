@@ -221,7 +221,7 @@ on_wall(struct timer *timer)
 	struct worker *worker = (struct worker *)((char *)timer -
 	    offsetof(struct worker, wall));
 
-	if (conn_cut_overdue(worker))
+	if (cut_overdue(worker))
 		worker_limit(worker, timer, TIME_WALL);
 }
 
@@ -321,7 +321,7 @@ turn(struct worker *worker)
 	dispatch(worker, n);
 	timer_fire(worker->limits, TIME_LIMITS, worker_now_ms(worker));
 	if (atomic_exchange(&worker->cut_all, false))
-		conn_cut(worker, &(struct gate_cut){ 0 });
+		cut_matching(worker, &(struct gate_cut){ 0 });
 	if (atomic_load(&worker->plane->stopping))
 		stop_accepting(worker);
 	run_again(worker);

@@ -148,18 +148,55 @@ window_place(struct scan_stream *stream, size_t at)
 		advance(stream, active);
 }
 
+/* Unpack it for nobody, to learn how it ends and how much it made; false where
+ * memory lacks. */
+static bool
+measure(struct scan_worker *worker, const struct scan_packed_kind *kind, const uint8_t *body,
+    size_t len, enum scan_packed_state *state, size_t *made)
+{
+	struct scan_packed *packed = scan_packed_new(kind, measured, worker);
+
+	worker->charged += COST_STREAM;
+	if (packed == NULL)
+		return false;
+	*state = scan_packed_feed(packed, body, len, &(size_t){ 0 });
+	*made = scan_packed_made(packed);
+	scan_packed_free(packed);
+	if (*state != SCAN_PACKED_END)
+		worker->charged += COST_BROKEN * *made;
+	return true;
+}
+
+/* What it unpacks to, as a stream of its own. */
+static void
+view_inside(struct look *look, unsigned level, const struct scan_packed_kind *kind,
+    const uint8_t *body, size_t len)
+{
+	char chain[CHAIN_MAX];
+	struct scan_stream *child = scan_stream_child(look->stream,
+	    scan_chain_of(chain, look->chain, kind->name), level);
+	struct scan_packed *packed = child == NULL ? NULL : scan_packed_new(kind, unpacked, child);
+
+	if (packed == NULL)
+		scan_incomplete(look->stream, kind->name, "data: out of memory");
+	else
+		scan_packed_feed(packed, body, len, &(size_t){ 0 });
+	scan_packed_free(packed);
+	if (child != NULL)
+		scan_stream_end(child);
+}
+
 /* A packed thing in a decoded view must lie in it whole. */
 static void
 view_place(struct look *look, unsigned level, size_t at, size_t end)
 {
-	struct scan_stream *stream = look->stream, *child;
+	struct scan_stream *stream = look->stream;
 	struct scan_worker *worker = stream->worker;
-	struct scan_packed_kind kind;
-	struct scan_packed *packed;
-	enum scan_packed_state state;
-	size_t origin = scan_map_origin(look->part.map, at), used;
-	char chain[CHAIN_MAX];
 	const uint8_t *p = look->part.text;
+	const size_t origin = scan_map_origin(look->part.map, at);
+	struct scan_packed_kind kind;
+	enum scan_packed_state state;
+	size_t len, made;
 
 	if (!scan_own(stream, origin, look->part.map) || at >= end ||
 	    !scan_packed_at(p, end, at, &kind) || at + kind.skip >= end)
@@ -171,45 +208,31 @@ view_place(struct look *look, unsigned level, size_t at, size_t end)
 			unknown_kind(stream, &kind);
 		return;
 	}
-	worker->charged += COST_STREAM;
-	packed = scan_packed_new(&kind, measured, worker);
-	if (packed == NULL) {
+	len = end - at - kind.skip;
+	if (!measure(worker, &kind, p + at + kind.skip, len, &state, &made)) {
 		scan_incomplete(stream, kind.name, "data: out of memory");
 		return;
 	}
-	state = scan_packed_feed(packed, p + at + kind.skip, end - at - kind.skip, &used);
-	used = scan_packed_made(packed);
-	scan_packed_free(packed);
-	if (state == SCAN_PACKED_BROKEN && used == 0)
+	if (state == SCAN_PACKED_BROKEN && made == 0)
 		return;
-	if (state != SCAN_PACKED_END)
-		worker->charged += COST_BROKEN * used;
+	/* The next window may hold the rest of it. */
 	if (state == SCAN_PACKED_MORE && !stream->last && origin > stream->from + SLOP &&
 	    scan_map_origin(look->part.map, end) + 2 * SLOP > stream->len) {
 		if (origin < stream->defer)
 			stream->defer = origin;
 		return;
 	}
-	if (state != SCAN_PACKED_END && used != 0)
+	if (state != SCAN_PACKED_END && made != 0)
 		scan_incomplete(stream, kind.name, state == SCAN_PACKED_BROKEN ? "data, damaged" :
 		    state == SCAN_PACKED_MORE ? "data, cut off or too long for its encoding" :
 		    "unpacks to more than is looked at");
 	if (scan_seen(stream, kind.name, stream->base + origin, stream->base + origin + 1,
 	    SCAN_HIGH))
 		return;
-	if (level + 1 >= SCAN_DEPTH_MAX) {
+	if (level + 1 >= SCAN_DEPTH_MAX)
 		scan_incomplete(stream, kind.name, "data, nested too deep");
-		return;
-	}
-	child = scan_stream_child(stream, scan_chain_of(chain, look->chain, kind.name), level + 1);
-	packed = child == NULL ? NULL : scan_packed_new(&kind, unpacked, child);
-	if (packed == NULL)
-		scan_incomplete(stream, kind.name, "data: out of memory");
 	else
-		scan_packed_feed(packed, p + at + kind.skip, end - at - kind.skip, &used);
-	scan_packed_free(packed);
-	if (child != NULL)
-		scan_stream_end(child);
+		view_inside(look, level + 1, &kind, p + at + kind.skip, len);
 }
 
 /* ---- places ---- */

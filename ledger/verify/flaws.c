@@ -23,91 +23,79 @@ foreign(const struct chain *chain, const struct load *load,
 	    "a foreign line behind the signed records: %s", why));
 }
 
+/* What a kind of event is called where there is nothing more to be said of it. */
+static const struct plain {
+	enum verify_verdict verdict;
+	const char *code, *what;
+} plain[] = {
+	[CHAIN_PREV] = { VERIFY_GAP, "chain",
+	    "signed, but its prev is not the leaf of its stream's record before" },
+	[CHAIN_START] = { VERIFY_GAP, "chain",
+	    "its stream does not begin with seq 0 and a prev of zeros" },
+	[CHAIN_UNOPENED] = { VERIFY_GAP, "unopened", "a record of a stream that is not open" },
+	[CHAIN_CUT] = { VERIFY_NOT_ESTABLISHED, "no_close", "opened again without a close: the "
+	    "writer ended without one, and what it had not yet written is not known" },
+	[CHAIN_CLOSE] = { VERIFY_GAP, "chain", "a close that names another last seq than its own" },
+	[CHAIN_OPEN] = { VERIFY_GAP, "chain",
+	    "an open that names another origin, size or last seq than this ledger has" },
+	[CHAIN_NO_HOLE] = { VERIFY_GAP, "chain",
+	    "a drop that stands behind no such hole as it declares" },
+	[CHAIN_HEADS] = { VERIFY_GAP, "heads", "a table of heads that the streams do not fit" },
+	[CHAIN_CLOCK] = { VERIFY_GAP, "clock",
+	    "earlier than the record before it in its stream, and no clock record says so" },
+	[CHAIN_PACK_OTHER] = { VERIFY_GAP, "policy", "it says that another policy pack "
+	    "was in force before than the one that it names itself" },
+	[CHAIN_PACK] = { VERIFY_GAP, "policy", "it names a policy pack that no "
+	    "open and no policy record before it brings into force" },
+};
+
+/* The finding, but for its place and count. */
+static struct verify_finding *
+name_flaw(const struct load *load, const struct chain_event *e, struct verify_result *result)
+{
+	switch (e->kind) {
+	case CHAIN_UNREADABLE:
+		return verify_find(result, VERIFY_GAP, "malformed", "signed, but no record: %s",
+		    e->rule);
+	case CHAIN_MISSING:
+		return verify_find(result, VERIFY_GAP, "missing",
+		    "seq %" PRIu64 " to %" PRIu64 " were never signed, before this record",
+		    e->expected, e->seq - 1);
+	case CHAIN_BACK:
+		return verify_find(result, VERIFY_GAP, "reordered",
+		    "signed, but seq %" PRIu64 " stands where %" PRIu64 " belongs",
+		    e->seq, e->expected);
+	case CHAIN_DROP:
+		return verify_find(result, VERIFY_GAP, "dropped",
+		    "%" PRIu64 " records declared as dropped before this one", e->dropped);
+	case CHAIN_PACK_BEFORE:
+		return verify_find(result, VERIFY_NOT_ESTABLISHED, "policy", "it names a policy "
+		    "pack that no policy record here brings into force: %s", load->kind ==
+		    VERIFY_BUNDLE ? "whether one before the run's opening does, the ledger tells" :
+		    "more of them are named in the session than are kept");
+	case CHAIN_CROWDED:
+		return verify_find(result, VERIFY_NOT_ESTABLISHED, "too_many_streams",
+		    "more than %u streams: this one was not followed", CHAIN_STREAMS_MAX);
+	case CHAIN_PREV: case CHAIN_START: case CHAIN_UNOPENED: case CHAIN_CUT:
+	case CHAIN_CLOSE: case CHAIN_OPEN: case CHAIN_NO_HOLE: case CHAIN_HEADS:
+	case CHAIN_CLOCK: case CHAIN_PACK_OTHER: case CHAIN_PACK:
+		break;
+	}
+	return verify_find(result, plain[e->kind].verdict, plain[e->kind].code, "%s",
+	    plain[e->kind].what);
+}
+
 static void
 flaw(const struct chain *chain, const struct load *load,
     const struct chain_event *e, struct verify_result *result)
 {
-	struct verify_finding *f = NULL;
+	struct verify_finding *f = name_flaw(load, e, result);
 
-	switch (e->kind) {
-	case CHAIN_UNREADABLE:
-		f = verify_find(result, VERIFY_GAP, "malformed", "signed, but no record: %s",
-		    e->rule);
-		break;
-	case CHAIN_PREV:
-		f = verify_find(result, VERIFY_GAP, "chain",
-		    "signed, but its prev is not the leaf of its stream's record before");
-		break;
-	case CHAIN_MISSING:
-		f = verify_find(result, VERIFY_GAP, "missing",
-		    "seq %" PRIu64 " to %" PRIu64 " were never signed, before this record",
-		    e->expected, e->seq - 1);
+	if (e->kind == CHAIN_MISSING)
 		f->count = e->seq - e->expected;
-		break;
-	case CHAIN_BACK:
-		f = verify_find(result, VERIFY_GAP, "reordered",
-		    "signed, but seq %" PRIu64 " stands where %" PRIu64 " belongs",
-		    e->seq, e->expected);
-		break;
-	case CHAIN_START:
-		f = verify_find(result, VERIFY_GAP, "chain",
-		    "its stream does not begin with seq 0 and a prev of zeros");
-		break;
-	case CHAIN_UNOPENED:
-		f = verify_find(result, VERIFY_GAP, "unopened",
-		    "a record of a stream that is not open");
-		break;
-	case CHAIN_CUT:
-		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "no_close",
-		    "opened again without a close: the writer ended without one, and "
-		    "what it had not yet written is not known");
-		break;
-	case CHAIN_CLOSE:
-		f = verify_find(result, VERIFY_GAP, "chain",
-		    "a close that names another last seq than its own");
-		break;
-	case CHAIN_OPEN:
-		f = verify_find(result, VERIFY_GAP, "chain", "an open that names another "
-		    "origin, size or last seq than this ledger has");
-		break;
-	case CHAIN_NO_HOLE:
-		f = verify_find(result, VERIFY_GAP, "chain",
-		    "a drop that stands behind no such hole as it declares");
-		break;
-	case CHAIN_DROP:
-		f = verify_find(result, VERIFY_GAP, "dropped",
-		    "%" PRIu64 " records declared as dropped before this one", e->dropped);
+	else if (e->kind == CHAIN_DROP)
 		f->count = e->dropped;
-		break;
-	case CHAIN_HEADS:
-		f = verify_find(result, VERIFY_GAP, "heads",
-		    "a table of heads that the streams do not fit");
-		break;
-	case CHAIN_CLOCK:
-		f = verify_find(result, VERIFY_GAP, "clock", "earlier than the record "
-		    "before it in its stream, and no clock record says so");
-		break;
-	case CHAIN_PACK_OTHER:
-		f = verify_find(result, VERIFY_GAP, "policy", "it says that another policy pack "
-		    "was in force before than the one that it names itself");
-		break;
-	case CHAIN_PACK:
-		f = verify_find(result, VERIFY_GAP, "policy", "it names a policy pack that no "
-		    "open and no policy record before it brings into force");
-		break;
-	case CHAIN_PACK_BEFORE:
-		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "policy", "it names a policy "
-		    "pack that no policy record here brings into force: %s", load->kind ==
-		    VERIFY_BUNDLE ? "whether one before the run's opening does, the ledger tells" :
-		    "more of them are named in the session than are kept");
-		break;
-	case CHAIN_CROWDED:
-		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "too_many_streams",
-		    "more than %u streams: this one was not followed", CHAIN_STREAMS_MAX);
-		break;
-	}
-	if (f != NULL)
-		locate_at_event(chain, load, e, f);
+	locate_at_event(chain, load, e, f);
 }
 
 void

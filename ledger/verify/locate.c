@@ -299,19 +299,46 @@ before_is_intact(const struct suspects *s, const struct chain_event *e,
 	return !s->fits(s->context, e->before, e->prev);
 }
 
+/* Of two neighbours whose link does not fit, the one that was changed. */
+static void
+name_link(const struct suspects *s, const struct chain_event *e, const struct chain_event *after)
+{
+	if (before_is_intact(s, e, after))
+		locate_at_event(s->chain, s->load, e, verify_find(s->result, VERIFY_GAP,
+		    "altered", "its prev is not the leaf of its stream's record before"));
+	else
+		at_before(s->chain, s->load, e, verify_find(s->result, VERIFY_GAP,
+		    "altered", "its leaf is not the prev of the stream's next "
+		    "record, at index %" PRIu64, e->index));
+}
+
+/* A seq beyond the one expected: its record was changed where the next one goes on
+ * behind the expected one, else records are gone. */
+static void
+name_jump(const struct suspects *s, const struct chain_event *e, bool next_goes_on)
+{
+	if (next_goes_on)
+		locate_at_event(s->chain, s->load, e, verify_find(s->result, VERIFY_GAP,
+		    "altered", "seq %" PRIu64 " stands where %" PRIu64 " belongs",
+		    e->seq, e->expected));
+	else
+		locate_at_event(s->chain, s->load, e, verify_find(s->result, VERIFY_GAP,
+		    "missing", "seq %" PRIu64 " to %" PRIu64 " are not there, before this record",
+		    e->expected, e->seq - 1))->count = e->seq - e->expected;
+}
+
 /* What one event names.  *next gets an event that it explains too. */
 static void
 name_event(const struct suspects *s, unsigned i, const struct chain_event **next)
 {
 	const struct chain *chain = s->chain;
-	const struct load *load = s->load;
-	struct verify_result *result = s->result;
 	const struct chain_event *e = &chain->event[i];
 	const struct chain_event *after = follower(chain, i);
+	bool next_goes_on;
 
 	switch (e->kind) {
 	case CHAIN_UNREADABLE:
-		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		locate_at_event(chain, s->load, e, verify_find(s->result, VERIFY_GAP, "altered",
 		    "no record: %s", e->rule));
 		return;
 	case CHAIN_START:
@@ -319,41 +346,29 @@ name_event(const struct suspects *s, unsigned i, const struct chain_event **next
 			return;
 		if (after != NULL)
 			*next = after;
-		name_start(chain, load, e, result);
+		name_start(chain, s->load, e, s->result);
 		return;
 	case CHAIN_PREV:
 		*next = after;
-		if (before_is_intact(s, e, after))
-			locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
-			    "its prev is not the leaf of its stream's record before"));
-		else
-			at_before(chain, load, e, verify_find(result, VERIFY_GAP,
-			    "altered", "its leaf is not the prev of the stream's next "
-			    "record, at index %" PRIu64, e->index));
+		name_link(s, e, after);
 		return;
 	case CHAIN_MISSING:
 		if (explained(chain, i))
 			return;
-		if (after != NULL && after->seq == e->expected + 1) {
+		next_goes_on = after != NULL && after->seq == e->expected + 1;
+		if (next_goes_on)
 			*next = after;
-			locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
-			    "seq %" PRIu64 " stands where %" PRIu64 " belongs",
-			    e->seq, e->expected));
-			return;
-		}
-		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "missing",
-		    "seq %" PRIu64 " to %" PRIu64 " are not there, before this record",
-		    e->expected, e->seq - 1))->count = e->seq - e->expected;
+		name_jump(s, e, next_goes_on);
 		return;
 	case CHAIN_BACK:
 		if (after != NULL && after->kind == CHAIN_MISSING)
 			*next = after;
-		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "reordered",
+		locate_at_event(chain, s->load, e, verify_find(s->result, VERIFY_GAP, "reordered",
 		    "seq %" PRIu64 " stands where %" PRIu64 " belongs", e->seq,
 		    e->expected));
 		return;
 	default:
-		locate_at_event(chain, load, e, verify_find(result, VERIFY_GAP, "altered",
+		locate_at_event(chain, s->load, e, verify_find(s->result, VERIFY_GAP, "altered",
 		    "it does not fit its stream"));
 	}
 }
