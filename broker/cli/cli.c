@@ -2,6 +2,7 @@
 #include "home.h"
 
 #include "ledger/output/shown.h"
+#include "ledger/utf8.h"
 #include "ledger/output/terminal.h"
 
 #include <stdarg.h>
@@ -42,18 +43,17 @@ cli_clean(const char *text)
 	static char bufs[4][1024];
 	static unsigned next;
 	char *buf = bufs[next++ % 4];
-	size_t left = text != NULL ? strlen(text) : 0, n = 0;
+	size_t left = text != NULL ? strlen(text) : 0, len, n = 0;
 	uint32_t c;
 
-	while (left > 0 && n < sizeof(bufs[0]) - 4) {
-		unsigned len = shown_decode(text, left, &c);
-		bool odd = len == 0 || shown_is_odd(c);
-
-		len += len == 0;
-		memcpy(buf + n, odd ? "?" : text, odd ? 1 : len);
-		n += odd ? 1 : len;
-		text += len;
-		left -= len;
+	for (; left > 0 && n < sizeof(bufs[0]) - 4; text += len, left -= len) {
+		len = utf8_next(text, left, &c);
+		if (utf8_is_odd(c)) {
+			buf[n++] = '?';
+			continue;
+		}
+		memcpy(buf + n, text, len);
+		n += len;
 	}
 	buf[n] = '\0';
 	return buf;

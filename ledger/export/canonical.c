@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ledger/export/canonical.h"
-#include "ledger/output/shown.h"
+#include "ledger/utf8.h"
 
 static void
 put(struct canonical *c, const char *bytes, size_t len)
@@ -26,7 +26,7 @@ put_unit(struct canonical *c, uint32_t unit)
 }
 
 static void
-put_char(struct canonical *c, uint32_t ch, const char *bytes, unsigned len)
+put_char(struct canonical *c, uint32_t ch, const char *bytes, size_t len)
 {
 	static const char from[] = "\b\t\n\f\r\"\\", to[] = "btnfr\"\\";
 	const char *special = ch < 0x80 && ch != 0 ? strchr(from, (int)ch) : NULL;
@@ -51,15 +51,13 @@ static void
 put_string(struct canonical *c, const char *text)
 {
 	const size_t len = strlen(text);
-	size_t i, step;
+	size_t i, n;
 	uint32_t ch;
-	unsigned n;
 
 	put(c, "\"", 1);
-	for (i = 0; i < len; i += step) {
-		n = shown_decode(text + i, len - i, &ch);
-		step = n > 0 ? n : 1;
-		if (n > 0 && !(ch >= 0xd800 && ch <= 0xdfff))
+	for (i = 0; i < len; i += n) {
+		n = utf8_next(text + i, len - i, &ch);
+		if (ch != UTF8_NONE)
 			put_char(c, ch, text + i, n);
 		else
 			put_char(c, 0xfffd, "\xef\xbf\xbd", 3);

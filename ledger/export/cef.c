@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ledger/export/export.h"
-#include "ledger/output/shown.h"
+#include "ledger/utf8.h"
 
 #define FACILITY 13		/* log audit */
 #define TEXT_MAX 1023		/* bytes of a value, as CEF has it at most */
@@ -38,14 +38,12 @@ static void
 put_escaped(struct out *o, const char *text, const char *special)
 {
 	const size_t len = facts_cut(text, strlen(text), TEXT_MAX);
-	size_t i, step;
+	size_t i, n;
 	uint32_t c;
-	unsigned n;
 
-	for (i = 0; i < len && !o->full; i += step) {
-		n = shown_decode(text + i, len - i, &c);
-		step = n > 0 ? n : 1;
-		if (n == 0 || shown_is_odd(c))
+	for (i = 0; i < len && !o->full; i += n) {
+		n = utf8_next(text + i, len - i, &c);
+		if (utf8_is_odd(c))
 			put(o, "?");
 		else if (n == 1 && strchr(special, text[i]) != NULL)
 			put(o, "\\%c", text[i]);

@@ -1,21 +1,13 @@
 /*
- * Outside text that people will look at: which of its characters must not
- * reach a terminal or a page as they are.
+ * Outside text on a terminal: what must not reach it as it is (utf8_is_odd) does not.
+ * Any thread, each with a stream of its own.
  */
 #ifndef LEDGER_OUTPUT_SHOWN_H
 #define LEDGER_OUTPUT_SHOWN_H
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-/* The character at p, with left bytes: its length, or 0 where it is no UTF-8. */
-unsigned shown_decode(const char *p, size_t left, uint32_t *c);
-
-/* Invisible, a control, or changing how what stands beside it is shown. */
-bool shown_is_odd(uint32_t c);
 
 /* On a terminal's line: what is odd becomes '?'; after max bytes "..". */
 void shown_put(FILE *out, const char *text, size_t max);

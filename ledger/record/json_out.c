@@ -1,5 +1,4 @@
 #include "ledger/record/json_out.h"
-#include "ledger/output/shown.h"
 #include "ledger/utf8.h"
 
 #include <string.h>
@@ -139,21 +138,18 @@ static size_t
 put_special(struct json_out *out, const char *text, size_t len)
 {
 	const char *escape = short_escape(text[0]);
-	uint32_t c = 0;
-	size_t n = utf8_char(text, len);
+	uint32_t c;
+	const size_t n = utf8_next(text, len, &c);
 
 	/* Even escaped, a NUL cuts the text short for many a reader. */
-	if (n == 0 || text[0] == '\0') {
+	if (c == UTF8_NONE || c == 0)
 		put_text(out, "\xef\xbf\xbd");
-		return 1;
-	}
-	(void)shown_decode(text, len, &c);
-	if (escape != NULL)
+	else if (escape != NULL)
 		put_text(out, escape);
-	else if (c > 0xffff && shown_is_odd(c)) {
+	else if (c > 0xffff && utf8_is_odd(c)) {
 		put_escape(out, 0xd800 + ((c - 0x10000) >> 10));
 		put_escape(out, 0xdc00 + ((c - 0x10000) & 0x3ff));
-	} else if (shown_is_odd(c))	/* on a terminal, too, it must show what it is */
+	} else if (utf8_is_odd(c))	/* on a terminal, too, it must show what it is */
 		put_escape(out, c);
 	else
 		put(out, text, n);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "ledger/evidence/facts.h"
-#include "ledger/output/shown.h"
 #include "ledger/report/html_escape.h"
+#include "ledger/utf8.h"
 
 static void
 put_odd(FILE *out, uint32_t c, bool element)
@@ -16,15 +16,13 @@ static void
 put(FILE *out, const char *text, size_t len, bool element)
 {
 	const char *p = text, *end = text + len;
-	unsigned n;
+	size_t n;
 	uint32_t c;
 
-	for (; p < end; p += n > 0 ? n : 1) {
-		n = shown_decode(p, (size_t)(end - p), &c);
-		if (n == 0)
-			put_odd(out, 0xfffd, element);
-		else if (shown_is_odd(c))
-			put_odd(out, c, element);
+	for (; p < end; p += n) {
+		n = utf8_next(p, (size_t)(end - p), &c);
+		if (utf8_is_odd(c))
+			put_odd(out, c == UTF8_NONE ? 0xfffd : c, element);
 		else if (c == '&')
 			fputs("&amp;", out);
 		else if (c == '<')

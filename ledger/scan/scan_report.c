@@ -5,9 +5,9 @@
 #include <sodium.h>
 
 #include "ledger/output/sarif_parts.h"
-#include "ledger/output/shown.h"
 #include "ledger/record/json_out.h"
 #include "ledger/scan/scan_report.h"
+#include "ledger/utf8.h"
 
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
 #define RULES_MAX 512
@@ -38,18 +38,18 @@ verdict_word(const struct scan_report *report)
 static void
 put_name(const char *name, FILE *out)
 {
-	size_t left = strlen(name);
-	uint32_t c = 0;
+	const char *const end = name + strlen(name);
+	uint32_t c;
+	size_t n;
 
-	while (left > 0) {
-		const unsigned n = shown_decode(name, left, &c), step = n > 0 ? n : 1;
-
-		for (unsigned i = 0; (n == 0 || shown_is_odd(c)) && i < step; i++)
-			fprintf(out, "\\x%02x", (unsigned char)name[i]);
-		if (n > 0 && !shown_is_odd(c))
+	for (; name < end; name += n) {
+		n = utf8_next(name, (size_t)(end - name), &c);
+		if (!utf8_is_odd(c)) {
 			fwrite(name, 1, n, out);
-		name += step;
-		left -= step;
+			continue;
+		}
+		for (size_t i = 0; i < n; i++)
+			fprintf(out, "\\x%02x", (unsigned char)name[i]);
 	}
 }
 
