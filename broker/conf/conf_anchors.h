@@ -1,5 +1,5 @@
 /* The section "anchors" of HOME/config.json: witnesses and time stamping
- * authorities.  Pure. */
+ * authorities.  Pure.  Private to conf, whose conf_load and conf_free call these. */
 #ifndef BROKER_CONF_CONF_ANCHORS_H
 #define BROKER_CONF_CONF_ANCHORS_H
 

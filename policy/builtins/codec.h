@@ -1,4 +1,9 @@
-/* Encodings of bytes as text, for the builtins and for bundles. */
+/*
+ * Encodings of bytes as text, for the builtins and for bundles: base64 and base64url
+ * (RFC 4648), hex, application/x-www-form-urlencoded, each as OPA 1.9 (Go) has it.
+ * All append to out, in its arena.  Decoders return false for
+ * text of another form, and out then holds a part.  Pure.
+ */
 #ifndef POLICY_BUILTINS_CODEC_H
 #define POLICY_BUILTINS_CODEC_H
 

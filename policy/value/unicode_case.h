@@ -1,4 +1,4 @@
-/* Simple case mapping, one rune to one. */
+/* Simple case mapping, one rune to one, of the Unicode version in unicode.c.  Pure. */
 #ifndef POLICY_VALUE_UNICODE_CASE_H
 #define POLICY_VALUE_UNICODE_CASE_H
 
