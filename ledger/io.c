@@ -127,6 +127,26 @@ io_exchange(int dirfd, const char *from, const char *to)
 	return renameat(dirfd, from, dirfd, to);
 }
 
+int
+io_write_new(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len)
+{
+	int fd = io_open(dirfd, name, O_WRONLY | O_CREAT | O_TRUNC, mode);
+	int status;
+
+	if (fd < 0)
+		return -1;
+	status = io_write(fd, bytes, len, 0) == 0 ? io_sync_all(fd) : -1;
+	close(fd);
+	return status;
+}
+
+int
+io_replace(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len)
+{
+	return io_write_new(dirfd, ".next", mode, bytes, len) == 0 &&
+	    io_rename(dirfd, ".next", name) == 0 ? io_sync_all(dirfd) : -1;
+}
+
 ssize_t
 io_read(int fd, void *out, size_t cap, uint64_t at)
 {

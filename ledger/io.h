@@ -46,6 +46,12 @@ int io_rename(int dirfd, const char *from, const char *to);
  * rename. */
 int io_exchange(int dirfd, const char *from, const char *to);
 
+/* A file with this content, made or emptied first; durable once its directory is. */
+int io_write_new(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len);
+
+/* The same whole or not at all, and durable: written beside it as ".next". */
+int io_replace(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len);
+
 /* Like pread, until all of cap is read or the file ends: bytes, or -1.  Also for what
  * others may have prepared (evidence.h). */
 ssize_t io_read(int fd, void *out, size_t cap, uint64_t at);

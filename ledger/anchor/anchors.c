@@ -64,21 +64,6 @@ anchors_open(int ledger_dirfd, struct problem *problem)
 }
 
 static int
-put(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len)
-{
-	int fd = io_open(dirfd, ".next", O_WRONLY | O_CREAT | O_TRUNC, mode);
-	int status = -1;
-
-	if (fd < 0)
-		return -1;
-	if (io_write(fd, bytes, len, 0) == 0 && io_sync_all(fd) == 0 &&
-	    io_rename(dirfd, ".next", name) == 0)
-		status = io_sync_all(dirfd);
-	close(fd);
-	return status;
-}
-
-static int
 append(int dirfd, const char *entry, size_t len)
 {
 	int fd = io_open(dirfd, "cosigned", O_RDWR | O_CREAT, 0600);
@@ -106,7 +91,7 @@ anchors_add_cosigned(int dirfd, const char *note, size_t len,
 	memcpy(entry, note, len);
 	entry[len] = '\n';
 	if (append(dirfd, entry, len + 1) == 0 &&
-	    put(dirfd, "checkpoint", 0600, note, len) == 0)
+	    io_replace(dirfd, "checkpoint", 0600, note, len) == 0)
 		status = 0;
 	else
 		problem_errno(problem, "cannot keep a cosigned checkpoint");
@@ -122,11 +107,11 @@ anchors_add_stamp(int dirfd, uint64_t size, const char *who,
 	char name[NAME_CAP];
 
 	snprintf(name, sizeof(name), "%020" PRIu64 ".note", size);
-	if (put(dirfd, name, 0400, note, note_len) != 0)
+	if (io_replace(dirfd, name, 0400, note, note_len) != 0)
 		return problem_errno(problem, "cannot keep a stamped "
 		    "checkpoint");
 	snprintf(name, sizeof(name), "%020" PRIu64 ".%s.tsr", size, who);
-	if (put(dirfd, name, 0400, der, der_len) != 0)
+	if (io_replace(dirfd, name, 0400, der, der_len) != 0)
 		return problem_errno(problem, "cannot keep a time stamp");
 	return 0;
 }
@@ -171,7 +156,7 @@ int
 anchors_put_recent(int dirfd, const char *text, size_t len,
     struct problem *problem)
 {
-	if (put(dirfd, ANCHORS_RECENT, 0600, text, len) != 0)
+	if (io_replace(dirfd, ANCHORS_RECENT, 0600, text, len) != 0)
 		return problem_errno(problem, "cannot keep what was said last");
 	return 0;
 }
@@ -183,7 +168,7 @@ anchors_add_alarm(int dirfd, const char *who, const char *text, size_t len,
 	char name[NAME_CAP];
 
 	snprintf(name, sizeof(name), "alarm.%s", who);
-	if (put(dirfd, name, 0600, text, len) != 0)
+	if (io_replace(dirfd, name, 0600, text, len) != 0)
 		return problem_errno(problem, "cannot keep an alarm");
 	return 0;
 }

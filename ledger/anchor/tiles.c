@@ -275,15 +275,8 @@ make_parents(int out, char *path)
 static int
 put_file(int out, const char *path, const void *bytes, size_t len)
 {
-	int fd = io_open(out, ".next", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	int status = -1;
-
-	if (fd < 0)
-		return -1;
-	if (io_write(fd, bytes, len, 0) == 0 && io_sync_all(fd) == 0)
-		status = io_rename(out, ".next", path);
-	close(fd);
-	return status;
+	return io_write_new(out, ".next", 0644, bytes, len) == 0 ?
+	    io_rename(out, ".next", path) : -1;
 }
 
 static int

@@ -1,3 +1,4 @@
+#include "ledger/io.h"
 #include "ledger/anchor/submission.h"
 #include "ledger/anchor/witness_impl.h"
 #include "ledger/tree/proof.h"
@@ -67,7 +68,7 @@ keep_evidence(struct turn *turn)
 	    AT_SYMLINK_NOFOLLOW) == 0)
 		return;
 	turn->log->evidence++;
-	if (witness_put(turn->witness->dirfd, name, 0400, turn->plain,
+	if (io_replace(turn->witness->dirfd, name, 0400, turn->plain,
 	    turn->plain_len) != 0)
 		turn->reply->event = "evidence_lost";
 }
@@ -167,7 +168,7 @@ cosign(struct turn *turn)
 	memcpy(state, turn->plain, turn->plain_len);
 	memcpy(state + turn->plain_len, line, (size_t)n + 1);
 	witness_state_name(turn->log, name);
-	if (witness_put(turn->witness->dirfd, name, 0600, state, len) == 0 &&
+	if (io_replace(turn->witness->dirfd, name, 0600, state, len) == 0 &&
 	    witness_take_state(turn->witness, turn->log, state, len, &problem) == 0)
 		say(turn, 200, "cosigned", line);
 	else
@@ -241,7 +242,7 @@ witness_add_epochs(struct witness *witness, const char *body, size_t len,
 		return;
 	}
 	witness_epochs_name(log, name);
-	if (witness_put(witness->dirfd, name, 0600, body, len) != 0)
+	if (io_replace(witness->dirfd, name, 0600, body, len) != 0)
 		witness->broken = true;
 	say_epochs(reply, witness->broken ? 500 : 200, witness->broken ?
 	    "not_kept" : "epochs", witness->broken ?

@@ -26,21 +26,6 @@ witness_origin_id(const char *origin, char out[33])
 	sodium_bin2hex(out, 33, digest, 16);
 }
 
-int
-witness_put(int dirfd, const char *name, mode_t mode, const char *bytes, size_t len)
-{
-	int fd = io_open(dirfd, ".next", O_WRONLY | O_CREAT | O_TRUNC, mode);
-	int status = -1;
-
-	if (fd < 0)
-		return -1;
-	if (io_write(fd, bytes, len, 0) == 0 && io_sync_all(fd) == 0 &&
-	    io_rename(dirfd, ".next", name) == 0 && io_sync_all(dirfd) == 0)
-		status = 0;
-	close(fd);
-	return status;
-}
-
 static int
 open_dir(const char *dir, struct problem *problem)
 {
@@ -65,7 +50,7 @@ write_key(int dirfd, const struct note_key *key, const uint8_t *seed)
 {
 	char text[NOTE_SECRET_MAX + 1];
 	const int n = note_secret_format(key, seed, text);
-	const int status = witness_put(dirfd, "key", 0600, text, (size_t)n);
+	const int status = io_replace(dirfd, "key", 0600, text, (size_t)n);
 
 	sodium_memzero(text, sizeof(text));
 	return status;

@@ -35,10 +35,6 @@ struct witness {
 struct watched *witness_find(const struct witness *witness,
     const char *origin);
 
-/* A file whole or not at all, durable when it returns.  0, or -1 and errno. */
-int witness_put(int dirfd, const char *name, mode_t mode, const char *bytes,
-    size_t len);
-
 /* Take a note with our own signature for the log's state.  0, or -1 with a
  * problem. */
 int witness_take_state(struct witness *witness, struct watched *log,

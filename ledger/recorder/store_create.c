@@ -18,22 +18,6 @@ make_key(struct note_key *key, const char *origin,
 	return 0;
 }
 
-/* A new file with its content, durable once the directory is synced. */
-static int
-write_new(int dirfd, const char *name, mode_t mode, const char *bytes,
-    size_t len)
-{
-	int fd = io_open(dirfd, name, O_WRONLY | O_CREAT | O_TRUNC, mode);
-	int status;
-
-	if (fd < 0)
-		return -1;
-	status = io_write(fd, bytes, len, 0) == 0 && io_sync_all(fd) == 0 ?
-	    0 : -1;
-	close(fd);
-	return status;
-}
-
 /* The directory's own entry too. */
 static int
 sync_dir(int dirfd)
@@ -62,10 +46,10 @@ write_empty(int dirfd, const struct note_key *key,
 	assert(note_len > 0 && vkey_len > 0);
 	vkey[vkey_len] = '\n';
 	note[note_len] = '\n';
-	if (write_new(dirfd, "checkpoint", 0600, note, (size_t)note_len) != 0 ||
-	    write_new(dirfd, "checkpoints", 0600, note,
+	if (io_write_new(dirfd, "checkpoint", 0600, note, (size_t)note_len) != 0 ||
+	    io_write_new(dirfd, "checkpoints", 0600, note,
 	    (size_t)note_len + 1) != 0 ||
-	    write_new(dirfd, "log.vkey", 0600, vkey,
+	    io_write_new(dirfd, "log.vkey", 0600, vkey,
 	    (size_t)vkey_len + 1) != 0)
 		return -1;
 	return sync_dir(dirfd);
