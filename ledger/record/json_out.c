@@ -1,4 +1,5 @@
 #include "ledger/record/json_out.h"
+#include "ledger/record/json_plain.h"
 #include "ledger/utf8.h"
 
 #include <string.h>
@@ -70,19 +71,6 @@ is_plain(char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Each term sets the high bit of a byte that is not plain, and maybe of those
- * behind it: 0 where all eight are. */
-static uint64_t
-not_plain(uint64_t w)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101);
-	const uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
-	const uint64_t del = w ^ (ones * 0x7f);
-
-	return (w | (w - ones * 0x20) | (quote - ones) | (slash - ones) |
-	    (del - ones)) & ones << 7;
-}
-
 static uint64_t
 load8(const char *p)
 {
@@ -110,11 +98,11 @@ all_plain(const char *text, size_t len)
 
 	if (len >= 8) {
 		for (size_t i = 0; i < len - 8; i += 8)
-			bad |= not_plain(load8(text + i));
-		return (bad | not_plain(load8(text + len - 8))) == 0;
+			bad |= json_not_plain(load8(text + i));
+		return (bad | json_not_plain(load8(text + len - 8))) == 0;
 	}
 	if (len >= 4)
-		return not_plain(load4(text) | load4(text + len - 4) << 32) == 0;
+		return json_not_plain(load4(text) | load4(text + len - 4) << 32) == 0;
 	for (size_t i = 0; i < len; i++)
 		bad |= !is_plain(text[i]);
 	return bad == 0;
@@ -126,7 +114,7 @@ plain_len(const char *text, size_t len)
 {
 	size_t i = 0;
 
-	while (len - i >= 8 && not_plain(load8(text + i)) == 0)
+	while (len - i >= 8 && json_not_plain(load8(text + i)) == 0)
 		i += 8;
 	while (i < len && is_plain(text[i]))
 		i++;

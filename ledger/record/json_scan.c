@@ -1,3 +1,4 @@
+#include "ledger/record/json_plain.h"
 #include "ledger/record/json_scan.h"
 #include "ledger/utf8.h"
 
@@ -58,22 +59,8 @@ is_digit(const struct scan *s, const char *p)
 	return p < s->end && *p >= '0' && *p <= '9';
 }
 
-/* The high bit of each byte that is not plain: anything but printable ASCII,
- * the quote and the backslash.  A borrow may mark bytes behind one that is not
- * plain, never before it: the first mark is always right. */
-static uint64_t
-not_plain(uint64_t w)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101);
-	const uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
-	const uint64_t del = w ^ (ones * 0x7f);
-
-	return (w | (w - ones * 0x20) | (quote - ones) | (slash - ones) |
-	    (del - ones)) & (ones << 7);
-}
-
 #ifdef __SSE2__
-/* The same of 16 bytes, a bit each, and every mark is right.  One more than a
+/* json_not_plain of 16 bytes, a bit each, and every mark is right.  One more than a
  * byte from 0x7f on is negative, or 0, and so below the space too. */
 HOT unsigned
 not_plain16(const char *p)
@@ -112,7 +99,7 @@ skip_plain(const struct scan *s, const char *p)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 		w = __builtin_bswap64(w);
 #endif
-		marks = not_plain(w);
+		marks = json_not_plain(w);
 		if (marks != 0)
 			return p + __builtin_ctzll(marks) / 8;
 	}
