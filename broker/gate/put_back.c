@@ -121,7 +121,7 @@ take_record(struct look *look, const struct reader_line *line)
 static bool
 is_secret(const struct record_line *record)
 {
-	return record->type.len == 6 && memcmp(record->type.ptr, "secret", 6) == 0;
+	return record_slice_is(record->type, "secret");
 }
 
 /* The last records, n or more of them; all for 0. */

@@ -15,16 +15,9 @@
 #define NEEDLE_MAX (RECORD_NAME_MAX + 16)
 
 static bool
-is(struct record_slice slice, const char *text)
-{
-	return slice.ptr != NULL && slice.len == strlen(text) &&
-	    memcmp(slice.ptr, text, slice.len) == 0;
-}
-
-static bool
 is_ours(const struct bundle *b, const struct walk_line *line)
 {
-	return line->rule == NULL && is(line->record.run, b->options->run);
+	return line->rule == NULL && record_slice_is(line->record.run, b->options->run);
 }
 
 /* ---- where to begin ---- */
@@ -69,7 +62,7 @@ look_batch(void *context, const struct walk_batch *batch)
 
 	for (i = 0; i < batch->count && !o->found; i++)
 		o->found = is_ours(o->b, &batch->lines[i]) &&
-		    is(batch->lines[i].record.type, "run") &&
+		    record_slice_is(batch->lines[i].record.type, "run") &&
 		    memmem(batch->lines[i].record.body.ptr, batch->lines[i].record.body.len,
 		    "\"state\":\"closed\"", 16) == NULL;
 	return o->found;
@@ -123,7 +116,7 @@ choose_seal(struct bundle *b, uint64_t size)
 static int
 begin(struct bundle *b, const struct walk_line *line, uint64_t index)
 {
-	if (!is(line->record.type, "run"))
+	if (!record_slice_is(line->record.type, "run"))
 		return bundle_fail(b, "run %s: its first record, at index %" PRIu64
 		    ", is no opening", b->options->run, index);
 	b->before = b->tree;
@@ -140,9 +133,9 @@ static bool
 ends(const struct bundle *b, const struct walk_line *line, bool ours)
 {
 	if (ours)
-		return is(line->record.type, "teardown");
-	return line->rule == NULL && is(line->record.type, "open") &&
-	    is(line->record.stream, b->stream);
+		return record_slice_is(line->record.type, "teardown");
+	return line->rule == NULL && record_slice_is(line->record.type, "open") &&
+	    record_slice_is(line->record.stream, b->stream);
 }
 
 static int

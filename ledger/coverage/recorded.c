@@ -281,7 +281,7 @@ take_bounds(struct reading *in, const struct facts *f)
 static bool
 is_claim(const struct record_line *record)
 {
-	return record->type.len == 8 && memcmp(record->type.ptr, "coverage", 8) == 0;
+	return record_slice_is(record->type, "coverage");
 }
 
 static int

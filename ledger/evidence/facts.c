@@ -147,7 +147,7 @@ facts_told(const struct record_line *r)
 	uint64_t n = 0;
 	size_t i;
 
-	if (r->body.len <= len || r->type.len != 7 || memcmp(r->type.ptr, "refusal", 7) != 0 ||
+	if (r->body.len <= len || !record_slice_is(r->type, "refusal") ||
 	    memcmp(r->body.ptr, begins, len) != 0)
 		return 0;
 	for (i = len; i < r->body.len && r->body.ptr[i] >= '0' && r->body.ptr[i] <= '9' &&

@@ -22,8 +22,7 @@ filter_is_any(const struct filter *f)
 static bool
 is(struct record_slice slice, const char *text)
 {
-	return text == NULL || (slice.ptr != NULL && slice.len == strlen(text) &&
-	    memcmp(slice.ptr, text, slice.len) == 0);
+	return text == NULL || record_slice_is(slice, text);
 }
 
 /* Runs are shown by the beginning of their ids. */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define RECORD_LINE_MAX 65535		/* bytes of a line without its LF */
 #define RECORD_PREV_AT 15		/* where the 64 digits of prev start */
@@ -32,6 +33,15 @@ struct record_slice {
 	const char *ptr;
 	size_t len;
 };
+
+/* Is it there, and that text?  Inline: the length of a text that stands in the call
+ * is known to the compiler. */
+static inline bool
+record_slice_is(struct record_slice slice, const char *text)
+{
+	return slice.ptr != NULL && slice.len == strlen(text) &&
+	    memcmp(slice.ptr, text, slice.len) == 0;
+}
 
 struct record_line {
 	struct record_slice prev;	/* 64 lowercase hex digits */

@@ -61,20 +61,13 @@ add_stream(struct pass *pass, struct record_slice name)
 	return stream;
 }
 
-static bool
-type_is(const struct record_line *record, const char *type)
-{
-	return record->type.len == strlen(type) &&
-	    memcmp(record->type.ptr, type, record->type.len) == 0;
-}
-
 /* A `drop` record stands behind the hole it declares. */
 static bool
 seq_continues(const struct replay_stream *stream,
     const struct record_line *record)
 {
 	return record->seq == stream->next_seq ||
-	    (record->seq > stream->next_seq && type_is(record, "drop"));
+	    (record->seq > stream->next_seq && record_slice_is(record->type, "drop"));
 }
 
 static int
@@ -102,7 +95,7 @@ follow(struct pass *pass, const struct record_line *record,
 	memcpy(stream->last, leaf, RECORD_HASH_LEN);
 	stream->next_seq = record->seq + 1;
 	stream->time_us = record->time_us;
-	stream->open = !type_is(record, "close");
+	stream->open = !record_slice_is(record->type, "close");
 	return 0;
 }
 
@@ -159,7 +152,7 @@ take_line(struct pass *pass, const char *line, size_t len)
 	tree_leaf(line, len, leaf);
 	if (follow(pass, &record, leaf) != 0)
 		return -1;
-	if (type_is(&record, "key") && keep_key(replay, line, len) != 0)
+	if (record_slice_is(record.type, "key") && keep_key(replay, line, len) != 0)
 		return problem_set(pass->problem, "out of memory");
 	if (tree_frontier_append(&replay->tree, leaf) != 0)
 		return problem_set(pass->problem, "the ledger is full");
@@ -367,7 +360,7 @@ begins_with_heads(struct pass *pass, int dirfd, uint64_t first)
 	lf = n > 0 ? memchr(pass->block, '\n', (size_t)n) : NULL;
 	return lf != NULL && record_check(pass->scratch, pass->block,
 	    (size_t)(lf - pass->block), &record) == NULL &&
-	    type_is(&record, "heads") && load_heads(pass, record.body) == 0;
+	    record_slice_is(record.type, "heads") && load_heads(pass, record.body) == 0;
 }
 
 /* The root of a full segment from the file beside it, if that is about a file

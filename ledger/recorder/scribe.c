@@ -159,8 +159,7 @@ heads_due(const struct scribe *scribe, const struct scribe_matter *matter)
 	uint64_t size = scribe->store->grow.size;
 
 	return size > 0 && size % SEGMENT_RECORDS == 0 &&
-	    scribe->drop.count == 0 && !(matter->type.len == 4 &&
-	    memcmp(matter->type.ptr, "open", 4) == 0);
+	    scribe->drop.count == 0 && !record_slice_is(matter->type, "open");
 }
 
 static enum store_status

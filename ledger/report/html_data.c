@@ -10,8 +10,7 @@ html_is_ours(const struct html_data *d, const struct record_line *record)
 {
 	const char *run = d->report->verify->run;
 
-	return run[0] == '\0' || (record->run.ptr != NULL && record->run.len == strlen(run) &&
-	    memcmp(record->run.ptr, run, record->run.len) == 0);
+	return run[0] == '\0' || record_slice_is(record->run, run);
 }
 
 bool

@@ -22,12 +22,8 @@ number(const json_t *body, const char *name)
 static bool
 is_it(const struct report *report, const struct reader_line *line)
 {
-	const char *run = report->verify->run;
-
-	return line->rule == NULL && line->record.type.len == 4 &&
-	    memcmp(line->record.type.ptr, "scan", 4) == 0 &&
-	    line->record.run.ptr != NULL && line->record.run.len == strlen(run) &&
-	    memcmp(line->record.run.ptr, run, strlen(run)) == 0;
+	return line->rule == NULL && record_slice_is(line->record.type, "scan") &&
+	    record_slice_is(line->record.run, report->verify->run);
 }
 
 static void

@@ -26,12 +26,6 @@ struct words {
 	struct scan_words said;
 };
 
-static bool
-is(const struct record_slice *type, const char *name)
-{
-	return type->len == strlen(name) && memcmp(type->ptr, name, type->len) == 0;
-}
-
 static struct waiting *
 waiting_for(struct words *w, const char *run)
 {
@@ -82,13 +76,13 @@ used(struct words *w, const struct record_line *record)
 	if (memmem(record->body.ptr, record->body.len, secret, sizeof(secret) - 1) == NULL)
 		return;
 	for (unsigned i = 0; i < w->waits; i++) {
-		if (is(&record->run, w->waiting[i].run)) {
+		if (record_slice_is(record->run, w->waiting[i].run)) {
 			w->waiting[i].used = true;
 			return;
 		}
 	}
 	/* behind what was said of its run */
-	if (w->run == NULL || is(&record->run, w->run)) {
+	if (w->run == NULL || record_slice_is(record->run, w->run)) {
 		w->said.without++;
 		w->said.needed++;
 	}
@@ -156,11 +150,11 @@ scan_said(struct words *w)
 static void
 take(struct words *w, const struct reader_line *line)
 {
-	const bool run = is(&line->record.type, "run");
+	const bool run = record_slice_is(line->record.type, "run");
 
-	if (is(&line->record.type, "use"))
+	if (record_slice_is(line->record.type, "use"))
 		used(w, &line->record);
-	if (!run && !is(&line->record.type, "scan"))
+	if (!run && !record_slice_is(line->record.type, "scan"))
 		return;
 	facts_read(&w->facts, &line->record);
 	if (run) {

@@ -154,7 +154,7 @@ check_record(const struct epochs *epochs, const char *line, size_t len,
 	uint64_t number;
 
 	if (record_parse(line, len, &record) != NULL ||
-	    record.type.len != 3 || memcmp(record.type.ptr, "key", 3) != 0 ||
+	    !record_slice_is(record.type, "key") ||
 	    epochs_read_body(record.body, &number, next, &before) != 0)
 		return "an entry without a key record";
 	if (number != epochs->count)

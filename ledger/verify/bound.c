@@ -58,13 +58,6 @@ bound_free(struct bound *bound)
 
 /* ---- a batch by itself ---- */
 
-static bool
-is(struct record_slice slice, const char *text)
-{
-	return slice.ptr != NULL && slice.len == strlen(text) &&
-	    memcmp(slice.ptr, text, slice.len) == 0;
-}
-
 static void
 ask(const struct bound *bound, const struct record_line *r, uint64_t index,
     struct after_answer *answer)
@@ -121,9 +114,9 @@ bound_look(const struct bound *bound, const struct walk_batch *batch,
 			continue;
 		fact = &part->fact[part->count];
 		fact->line = (uint16_t)i;
-		if (is(r->type, "anchor"))
+		if (record_slice_is(r->type, "anchor"))
 			look_anchor(bound, &batch->lines[i], batch->index + i, fact);
-		else if (is(r->type, "run") && member_is(r->body, "state", "open"))
+		else if (record_slice_is(r->type, "run") && member_is(r->body, "state", "open"))
 			look_opening(r, batch->index + i, fact);
 		else
 			continue;
@@ -281,7 +274,7 @@ is_named(const struct bound *bound, const char *line, size_t len, struct record_
 
 	tree_leaf(line, len, leaf);
 	return memcmp(leaf, bound->opening.leaf, TREE_HASH_LEN) == 0 &&
-	    record_check(&scratch, line, len, r) == NULL && is(r->type, "anchor");
+	    record_check(&scratch, line, len, r) == NULL && record_slice_is(r->type, "anchor");
 }
 
 static void

@@ -145,7 +145,7 @@ take_seq(struct chain *chain, const struct chain_here *here, struct chain_stream
 	if (r->seq == s->next_seq) {
 		if (!fits)
 			chain_note(chain, CHAIN_PREV, here, s, s->next_seq);
-		else if (chain_is(r, "drop"))
+		else if (record_slice_is(r->type, "drop"))
 			chain_note(chain, CHAIN_NO_HOLE, here, s, s->next_seq);
 	} else if (r->seq < s->next_seq) {
 		chain_note(chain, CHAIN_BACK, here, s, s->next_seq);
@@ -169,7 +169,7 @@ take_first(struct chain *chain, const struct chain_here *here, struct chain_stre
 	s->open = !s->begun;	/* what began before is taken as open */
 	if (zeros != s->begun || (!s->begun && !chain->part))
 		chain_note(chain, CHAIN_START, here, s, 0);
-	else if (chain_is(r, "drop") && !chain_spans(r))
+	else if (record_slice_is(r->type, "drop") && !chain_spans(r))
 		chain_note(chain, CHAIN_NO_HOLE, here, s, 0);
 }
 
@@ -207,7 +207,8 @@ take_time(struct chain *chain, const struct chain_here *here, struct chain_strea
 {
 	const struct record_line *r = &here->line->record;
 
-	if (r->time_us < s->time_us && !chain_is(r, "clock") && !chain_is(r, "open"))
+	if (r->time_us < s->time_us && !record_slice_is(r->type, "clock") &&
+	    !record_slice_is(r->type, "open"))
 		chain_note(chain, CHAIN_CLOCK, here, s, 0);
 }
 
@@ -252,12 +253,11 @@ take(struct chain *chain, const struct chain_here *here)
 		chain_take_state(chain, here, s);
 	if (memcmp(s->pack, r->policy.ptr, RECORD_POLICY_LEN) != 0)
 		chain_look_pack(chain, here, s);
-	if (r->type.len == 6 && chain_is(r, "policy"))
+	if (record_slice_is(r->type, "policy"))
 		chain_take_pack(chain, here, s);
-	if (r->type.len == 5 && chain_is(r, "heads") && !chain_heads_fit(chain, r))
+	if (record_slice_is(r->type, "heads") && !chain_heads_fit(chain, r))
 		chain_note(chain, CHAIN_HEADS, here, s, s->next_seq);
-	if (r->type.len == 3 && chain_is(r, "key") &&
-	    chain->keys < CHAIN_KEYS_MAX)
+	if (record_slice_is(r->type, "key") && chain->keys < CHAIN_KEYS_MAX)
 		chain->key[chain->keys++] = here->index;
 	keep_time(chain, s, r, here->index);
 	memcpy(s->last, here->line->leaf, TREE_HASH_LEN);

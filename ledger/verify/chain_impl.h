@@ -20,13 +20,6 @@ void chain_note(struct chain *chain, enum chain_kind kind, const struct chain_he
 /* The stream of that name; NULL: there is none. */
 struct chain_stream *chain_find(struct chain *chain, struct record_slice name);
 
-static inline bool
-chain_is(const struct record_line *record, const char *type)
-{
-	return record->type.len == strlen(type) &&
-	    memcmp(record->type.ptr, type, record->type.len) == 0;
-}
-
 /* ---- what records of few types say of their stream ---- */
 
 /* A drop names exactly the hole that it stands behind. */

@@ -7,13 +7,13 @@ is_special(const struct record_line *record)
 {
 	switch (record->type.len) {
 	case 3:
-		return chain_is(record, "key");
+		return record_slice_is(record->type, "key");
 	case 4:
-		return chain_is(record, "open") || chain_is(record, "drop");
+		return record_slice_is(record->type, "open") || record_slice_is(record->type, "drop");
 	case 5:
-		return chain_is(record, "close") || chain_is(record, "heads");
+		return record_slice_is(record->type, "close") || record_slice_is(record->type, "heads");
 	case 6:
-		return chain_is(record, "policy");
+		return record_slice_is(record->type, "policy");
 	default:
 		return false;
 	}

@@ -36,7 +36,7 @@ chain_declares(const struct chain_stream *stream, const struct record_line *reco
 	json_t *object;
 	bool fits;
 
-	if (!chain_is(record, "drop"))
+	if (!record_slice_is(record->type, "drop"))
 		return false;
 	object = body(record);
 	fits = member_is(object, "from", stream->next_seq, false) &&
@@ -130,14 +130,14 @@ chain_take_state(struct chain *chain, const struct chain_here *here, struct chai
 	const struct record_line *r = &here->line->record;
 	json_t *object;
 
-	if (chain_is(r, "open")) {
+	if (record_slice_is(r->type, "open")) {
 		take_open(chain, here, s);
 		return;
 	}
 	if (!s->open)
 		chain_note(chain, CHAIN_UNOPENED, here, s, 0);
 	s->open = true;		/* noted once */
-	if (!chain_is(r, "close"))
+	if (!record_slice_is(r->type, "close"))
 		return;
 	object = body(r);
 	if (!member_is(object, "last_seq", r->seq, true) ||
@@ -166,9 +166,7 @@ chain_take_pack(struct chain *chain, const struct chain_here *here, struct chain
 static bool
 of_only(const struct chain *chain, const struct record_line *record)
 {
-	return chain->only != NULL && record->run.ptr != NULL &&
-	    record->run.len == strlen(chain->only) &&
-	    memcmp(record->run.ptr, chain->only, record->run.len) == 0;
+	return chain->only != NULL && record_slice_is(record->run, chain->only);
 }
 
 /* Each pack is told once.  Of a stream that began before a part, its first record's

@@ -37,12 +37,6 @@ grant_ids_free(struct grant_ids *ids)
 	free(ids);
 }
 
-static bool
-is(const struct record_line *r, const char *type)
-{
-	return r->type.len == strlen(type) && memcmp(r->type.ptr, type, r->type.len) == 0;
-}
-
 static struct entry *
 set_of(struct grant_ids *ids, const uint8_t *leaf)
 {
@@ -81,7 +75,7 @@ void
 grant_ids_take(struct grant_ids *ids, const struct record_line *r,
     const uint8_t leaf[TREE_HASH_LEN], uint64_t index)
 {
-	const bool issued = is(r, "grant") && !member_is(r->body, "state", "revoked");
+	const bool issued = record_slice_is(r->type, "grant") && !member_is(r->body, "state", "revoked");
 	uint8_t id[crypto_generichash_BYTES_MIN];
 	const uint8_t *want;
 	struct record_slice name;
@@ -94,7 +88,7 @@ grant_ids_take(struct grant_ids *ids, const struct record_line *r,
 		ids->first = index;
 		ids->first_seq = r->seq;
 	}
-	if (issued || is(r, "use") || is(r, "decision"))
+	if (issued || record_slice_is(r->type, "use") || record_slice_is(r->type, "decision"))
 		keep(ids, leaf, id);
 }
 

@@ -41,9 +41,9 @@ look_session(const struct links *links, struct record_slice type, unsigned line,
 {
 	if (links->only != NULL)
 		return;
-	if (type.len == 4 && memcmp(type.ptr, "open", 4) == 0)
+	if (record_slice_is(type, "open"))
 		runs_note(part, line, 1, RUNS_BEGIN);
-	else if (type.len == 5 && memcmp(type.ptr, "close", 5) == 0)
+	else if (record_slice_is(type, "close"))
 		runs_note(part, line, 1, RUNS_END);
 }
 

@@ -49,13 +49,6 @@ grow(struct pass *pass, const struct walk_batch *batch)
 	return 0;
 }
 
-static bool
-is(struct record_slice slice, const char *text)
-{
-	return slice.ptr != NULL && slice.len == strlen(text) &&
-	    memcmp(slice.ptr, text, slice.len) == 0;
-}
-
 /* The bundle's run: where it was opened and torn down; and the packs. */
 static void
 follow_run(struct pass *pass, const struct walk_batch *batch)
@@ -70,17 +63,17 @@ follow_run(struct pass *pass, const struct walk_batch *batch)
 		index = batch->index + i;
 		if (batch->lines[i].rule != NULL)
 			continue;
-		ours = is(r->run, pass->result->run);
+		ours = record_slice_is(r->run, pass->result->run);
 		packs_note(&pass->named, r, ours);
 		if (!ours)
 			continue;
 		runs_count(pass->runs, &batch->lines[i], index);
 		if (pass->run_records++ == 0)
 			pass->run_first = index;
-		if (pass->opened == UINT64_MAX && is(r->type, "run") &&
+		if (pass->opened == UINT64_MAX && record_slice_is(r->type, "run") &&
 		    member_is(r->body, "state", "open"))
 			pass->opened = index;
-		if (is(r->type, "teardown"))
+		if (record_slice_is(r->type, "teardown"))
 			pass->teardown = index;
 	}
 }

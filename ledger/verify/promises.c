@@ -46,12 +46,6 @@ promises_free(struct promises *promises)
 	free(promises);
 }
 
-static bool
-is(const struct record_line *r, const char *type)
-{
-	return r->type.len == strlen(type) && memcmp(r->type.ptr, type, r->type.len) == 0;
-}
-
 /* Of a body's expires_s, INT64_MAX where it says none. */
 static int64_t
 until(struct record_slice body)
@@ -178,11 +172,11 @@ void
 promises_take(struct promises *p, const struct record_line *record,
     const uint8_t leaf[TREE_HASH_LEN], uint64_t index)
 {
-	if (is(record, "run"))
+	if (record_slice_is(record->type, "run"))
 		take_run(p, record, index);
-	else if (is(record, "grant"))
+	else if (record_slice_is(record->type, "grant"))
 		take_grant(p, record, leaf, index);
-	else if (is(record, "use") || is(record, "decision"))
+	else if (record_slice_is(record->type, "use") || record_slice_is(record->type, "decision"))
 		take_admitted(p, record, index);
 }
 

@@ -294,8 +294,7 @@ is_admission(const struct record_line *r)
 	unsigned i;
 
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (r->type.len == strlen(types[i]) &&
-		    memcmp(r->type.ptr, types[i], r->type.len) == 0)
+		if (record_slice_is(r->type, types[i]))
 			return i != 2 || !member_is(r->body, "state", "revoked");
 	return false;
 }

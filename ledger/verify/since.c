@@ -40,8 +40,8 @@ recall(const struct load *load, struct chain *chain, uint64_t segment)
 	bool found;
 
 	found = scratch != NULL && line != NULL &&
-	    record_check(scratch, line, len, &record) == NULL && record.type.len == 5 &&
-	    memcmp(record.type.ptr, "heads", 5) == 0 && chain_recall(chain, &record) == 0;
+	    record_check(scratch, line, len, &record) == NULL &&
+	    record_slice_is(record.type, "heads") && chain_recall(chain, &record) == 0;
 	free(scratch);
 	free(line);
 	return found;

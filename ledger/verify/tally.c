@@ -8,12 +8,6 @@
 #include "ledger/verify/load.h"
 #include "ledger/verify/member.h"
 
-static bool
-is(const struct record_line *r, const char *type)
-{
-	return r->type.len == strlen(type) && memcmp(r->type.ptr, type, r->type.len) == 0;
-}
-
 static void
 take_teardown(struct tally *tally, const struct record_line *r)
 {
@@ -79,15 +73,15 @@ tally_take(struct tally *tally, const struct record_line *r, uint64_t index)
 {
 	struct tally_sum *sum = &tally->sum;
 
-	if (is(r, "teardown")) {
+	if (record_slice_is(r->type, "teardown")) {
 		take_teardown(tally, r);
-	} else if (is(r, "use")) {
+	} else if (record_slice_is(r->type, "use")) {
 		sum->admitted++;
-	} else if (is(r, "decision")) {
+	} else if (record_slice_is(r->type, "decision")) {
 		sum->admitted += is_request(r);
-	} else if (is(r, "refusal")) {
+	} else if (record_slice_is(r->type, "refusal")) {
 		sum->refused += is_request(r) ? refusals_of(r) : 0;
-	} else if (is(r, "outcome")) {
+	} else if (record_slice_is(r->type, "outcome")) {
 		take_outcome(tally, r, index);
 	}
 }

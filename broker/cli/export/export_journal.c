@@ -45,8 +45,7 @@ find_published(struct export_job *job, struct vlc1 *journal)
 		return -1;
 	for (uint64_t i = 0; i < RECORDED_LOOKED_AT &&
 	    (n = reader_next(reader, &line, job->err, sizeof(job->err))) == 1; i++) {
-		if (line.rule != NULL || line.record.type.len != 8 ||
-		    memcmp(line.record.type.ptr, "coverage", 8) != 0)
+		if (line.rule != NULL || !record_slice_is(line.record.type, "coverage"))
 			continue;
 		facts_read(&facts, &line.record);
 		vlc1_published(journal, &facts, line.index);
@@ -87,8 +86,7 @@ find_withdrawn(struct export_job *job, struct val *val)
 	if (ledger_args_open(job->opts, &reader) != 0)
 		return -1;
 	while (rc == 0 && (n = reader_next(reader, &line, job->err, sizeof(job->err))) == 1) {
-		if (line.rule != NULL || line.record.type.len != 7 ||
-		    memcmp(line.record.type.ptr, "outcome", 7) != 0)
+		if (line.rule != NULL || !record_slice_is(line.record.type, "outcome"))
 			continue;
 		facts_read(&facts, &line.record);
 		if (facts.ended == FACTS_WITHDRAWN)
