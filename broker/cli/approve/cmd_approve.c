@@ -48,8 +48,7 @@ show(bool json)
 	if (result != CLIENT_OK) {
 		rc = client_fail(result, &reply);
 	} else if (json) {
-		json_dumpf(reply.json, stdout, JSON_INDENT(2));
-		putchar('\n');
+		cli_json(stdout, reply.json, JSON_INDENT(2));
 	} else {
 		print_list(list);
 	}
@@ -125,8 +124,7 @@ answer(const struct opts *opts, enum approve_answer answer)
 	if (done != NULL) {
 		json_t *out = json_pack("{s:O}", "approvals", done);
 
-		json_dumpf(out, stdout, JSON_INDENT(2));
-		putchar('\n');
+		cli_json(stdout, out, JSON_INDENT(2));
 		json_decref(out);
 	}
 	json_decref(done);

@@ -45,8 +45,7 @@ show(struct watch *watch, const json_t *question)
 {
 	json_object_set_new(watch->seen, client_str(question, "id"), json_null());
 	if (watch->json) {
-		json_dumpf(question, stdout, JSON_COMPACT);
-		putchar('\n');
+		cli_json(stdout, question, JSON_COMPACT);
 	} else {
 		approve_print(question);
 		if (watch->asks)
