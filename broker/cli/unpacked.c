@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "ledger/bundle/archive.h"
+#include "ledger/output/shown.h"
 #include "policy/policy.h"
 
 #include <stdlib.h>
@@ -52,6 +53,31 @@ cli_unpacked(const char *path)
 	return slot->dir.path;
 }
 
+/* What it prints was read in packs and records, which may be hostile, and goes to
+ * whoever looks at them. */
+int
+cmd_policy(int argc, char **argv)
+{
+	FILE *const out = stdout, *const err = stderr;
+	FILE *const lines = shown_lines(out), *const complaints = shown_lines(err);
+	int rc = CLI_USAGE;
+
+	if (lines != NULL && complaints != NULL) {
+		stdout = lines;
+		stderr = complaints;
+		rc = policy_command(argc, argv);
+		stdout = out;
+		stderr = err;
+	} else {
+		cli_err("out of memory");
+	}
+	if (complaints != NULL)
+		(void)fclose(complaints);
+	if (lines != NULL)
+		(void)fclose(lines);	/* what goes wrong there shows at stdout */
+	return rc;
+}
+
 int
 cmd_policy_on_records(int argc, char **argv)
 {
@@ -72,7 +98,7 @@ cmd_policy_on_records(int argc, char **argv)
 			goto out;
 		}
 	}
-	rc = policy_command(argc, args);
+	rc = cmd_policy(argc, args);
 out:
 	for (i = 0; i < argc; i++)
 		if (args[i] != argv[i])

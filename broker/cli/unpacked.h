@@ -12,7 +12,10 @@
  */
 const char *cli_unpacked(const char *path);
 
-/* policy_command() with the bundles' files among its operands unpacked. */
+/* policy_command(), what it prints fit for a terminal. */
+int cmd_policy(int argc, char **argv);
+
+/* The same with the bundles' files among its operands unpacked. */
 int cmd_policy_on_records(int argc, char **argv);
 
 #endif

@@ -16,6 +16,10 @@ void shown_put(FILE *out, const char *text, size_t max);
  * means the same; LFs stay.  Of what is no JSON, too, nothing odd comes through. */
 void shown_json(FILE *out, const char *text, size_t len);
 
+/* A stream whose lines come out at `to` as shown_json shows them, each when it is whole;
+ * fclose writes the rest, and leaves `to` open.  NULL: out of memory. */
+FILE *shown_lines(FILE *to);
+
 /* A complaint, which may quote a hostile file: so on standard error, with a LF behind
  * it.  LFs stay; what is beyond SHOWN_COMPLAINT_MAX bytes is cut off. */
 #define SHOWN_COMPLAINT_MAX 4096

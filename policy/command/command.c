@@ -71,6 +71,17 @@ command_fail(const char *format, ...)
 	return COMMAND_FAILED;
 }
 
+void
+command_put(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\n')
+			fputs("\\n", stdout);
+		else
+			putchar(text[i]);
+	}
+}
+
 static FILE *
 open_plainly(const char *path)
 {

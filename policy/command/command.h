@@ -31,6 +31,8 @@ int command_compare(const struct command_args *args);
 /* Says what is wrong on stderr; COMMAND_FAILED. */
 int command_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+/* Print text that was read somewhere, LFs as \n: it is no line of ours. */
+void command_put(const char *text, size_t len);
 /* Print each statement that does not hold and what each rule gives while eval
  * runs; tracer must stay as long. */
 struct command_tracer {

@@ -72,9 +72,11 @@ describe(const struct policy_pack *pack)
 	uint32_t i, n = 0, data_only = 0;
 
 	printf("digest: %s\n", policy_pack_digest(pack));
-	if (revision != NULL && revision->kind == VALUE_STRING)
-		printf("revision: %.*s\n", (int)revision->str.n,
-		    revision->str.p);
+	if (revision != NULL && revision->kind == VALUE_STRING) {
+		fputs("revision: ", stdout);
+		command_put(revision->str.p, revision->str.n);
+		putchar('\n');
+	}
 	for (i = 0; i < plan->n_plans && n < 256; i++)
 		names[n++] = plan->plans[i].name;
 	print_list("entry points:", names, n);

@@ -23,8 +23,10 @@ struct explain {
 static void
 say(const char *what, const struct value *v)
 {
-	if (v != NULL && v->kind == VALUE_STRING)
-		printf("%s%.*s", what, (int)v->str.n, v->str.p);
+	if (v == NULL || v->kind != VALUE_STRING)
+		return;
+	fputs(what, stdout);
+	command_put(v->str.p, v->str.n);
 }
 
 static bool
@@ -32,6 +34,17 @@ by_gate(const struct record *record)
 {
 	return value_is_text(value_member(record->body, "by"), "gate") &&
 	    strcmp(record->decision, "allow") != 0;
+}
+
+/* What came of it is the person's answer: what was recorded, not what was asked. */
+static const char *
+came_out(const struct record *record)
+{
+	const struct value *said = value_member(record->body, "decision");
+
+	if (!value_is_text(value_member(record->body, "by"), "person"))
+		return record->decision;
+	return said == NULL || value_is_text(said, "allow") ? "allow" : "deny";
 }
 
 static void
@@ -57,8 +70,12 @@ decide(struct explain *x, const struct policy_pack *pack,
 		    "down; a rule that looks at it may come out differently\n");
 	command_trace(&tracer, &eval);
 	decision_run(&eval, pack->entry, &out);
-	printf("now: %s by %s: %s\n", out.verdict == POLICY_ALLOW ? "allow" :
-	    out.verdict == POLICY_ASK ? "ask" : "deny", out.rule, out.reason);
+	printf("now: %s by ", out.verdict == POLICY_ALLOW ? "allow" :
+	    out.verdict == POLICY_ASK ? "ask" : "deny");
+	command_put(out.rule, strlen(out.rule));
+	fputs(": ", stdout);
+	command_put(out.reason, strlen(out.reason));
+	putchar('\n');
 	x->result = COMMAND_YES;
 }
 
@@ -68,10 +85,12 @@ explain(struct explain *x, const struct record *record)
 	const struct policy_pack *pack = x->pack != NULL ? x->pack :
 	    recorded_pack(&x->packs, record->policy);
 
-	printf("record %lld: %s", (long long)record->seq, record->decision);
+	printf("record %lld: %s", (long long)record->seq, came_out(record));
 	say(" by ", record->rule);
 	say(": ", value_member(record->body, "reason"));
 	putchar('\n');
+	if (value_is_text(value_member(record->body, "by"), "person"))
+		puts("The policy asked, and a person answered. What the pack makes of it:");
 	if (by_gate(record)) {
 		puts("This is a rule of the gate's own: the policy was not "
 		    "asked, or said yes (see RECORDS.md).");

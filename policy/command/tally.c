@@ -91,8 +91,12 @@ print_side(const struct tally_side *s)
 {
 	const struct policy_decision *d = s->full;
 
-	printf("  %s: %s by %s: %s", s->who, s->decision, s->rule[0] != '\0' ?
-	    s->rule : "no rule", s->reason);
+	const char *rule = s->rule[0] != '\0' ? s->rule : "no rule";
+
+	printf("  %s: %s by ", s->who, s->decision);
+	command_put(rule, strlen(rule));
+	fputs(": ", stdout);
+	command_put(s->reason, strlen(s->reason));
 	if (d != NULL) {
 		if (!d->redact)
 			printf(", redact false");
