@@ -402,22 +402,54 @@ enter(struct wish *wish, const char *token)
 }
 
 static int
+revoked_body(const struct grant *grant, char *buf, size_t cap)
+{
+	struct json_out out;
+
+	json_out_begin(&out, buf, cap);
+	json_out_object(&out, NULL);
+	json_out_str(&out, "state", "revoked");
+	json_out_str(&out, "grant", grant->id);
+	json_out_hex(&out, "parent", grant->receipt.leaf, LEDGER_LEAF_LEN);
+	json_out_int(&out, "requests_left", atomic_load(&grant->left));
+	json_out_object_end(&out);
+	return json_out_end(&out);
+}
+
+/* It is on record, and nobody has its token: it is taken back there, too. */
+static void
+take_back(struct wish *wish, struct ledger_port *port)
+{
+	struct ledger_receipt receipt;
+	struct gate_problem later;
+	char body[512];
+
+	(void)gate_append(port, "grant", wish->run->id, wish->rules->digest, body,
+	    revoked_body(wish->grant, body, sizeof(body)), false, &receipt, &later);
+}
+
+static int
 issue(struct wish *wish, struct ledger_port *port, char token[GATE_TOKEN_MAX],
     struct gate_grant_info *out)
 {
 	struct grant *grant = wish->grant;
 	char body[GATE_RECORD_MAX];
+	bool told;
 
 	keyed_mint("g_", 16, grant->id, sizeof(grant->id));
 	keyed_mint(TOKEN_GRANT, 32, token, GATE_TOKEN_MAX);
-	if (gate_append(port, "grant", wish->run->id, wish->rules->digest,
+	told = gate_append(port, "grant", wish->run->id, wish->rules->digest,
 	    body, allow_body(wish, body, sizeof(body)), false,
-	    &grant->receipt, wish->why) == -1 || enter(wish, token) == -1) {
-		sodium_memzero(token, GATE_TOKEN_MAX);
-		return -1;
+	    &grant->receipt, wish->why) == 0;
+	atomic_fetch_add(&wish->run->issued, told);
+	if (told && enter(wish, token) == 0) {
+		grant_info_fill(grant, out);
+		return 0;
 	}
-	grant_info_fill(grant, out);
-	return 0;
+	if (told)
+		take_back(wish, port);
+	sodium_memzero(token, GATE_TOKEN_MAX);
+	return -1;
 }
 
 int
@@ -487,21 +519,6 @@ gate_grant_look(struct gate *gate, struct slice id, const struct run *run,
 	grant_info_fill(grant, out);
 	credential_release(&grant->credential);
 	return 0;
-}
-
-static int
-revoked_body(const struct grant *grant, char *buf, size_t cap)
-{
-	struct json_out out;
-
-	json_out_begin(&out, buf, cap);
-	json_out_object(&out, NULL);
-	json_out_str(&out, "state", "revoked");
-	json_out_str(&out, "grant", grant->id);
-	json_out_hex(&out, "parent", grant->receipt.leaf, LEDGER_LEAF_LEN);
-	json_out_int(&out, "requests_left", atomic_load(&grant->left));
-	json_out_object_end(&out);
-	return json_out_end(&out);
 }
 
 int

@@ -152,7 +152,8 @@ struct run {
 	unsigned n_below;
 
 	struct grant *grants;
-	size_t n_grants;
+	size_t n_grants;		/* of them, usable or not */
+	_Atomic uint64_t issued;	/* records of grants */
 
 	struct refusals refusals;
 };

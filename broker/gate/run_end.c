@@ -88,7 +88,7 @@ teardown_body(struct run *run, char *buf, size_t cap)
 	json_out_uint(&out, "redacted", atomic_load(&run->redacted));
 	json_out_int(&out, "bytes_out", used.bytes_out);
 	json_out_int(&out, "cost", used.cost);
-	json_out_uint(&out, "grants", run->n_grants);
+	json_out_uint(&out, "grants", atomic_load(&run->issued));
 	json_out_uint(&out, "unfinished", atomic_load(&run->in_flight));
 	json_out_object_end(&out);
 	json_out_object_end(&out);

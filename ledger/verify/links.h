@@ -60,8 +60,11 @@ void links_look(const struct links *links, const struct walk_batch *batch,
 void links_batch(struct links *links, const struct walk_batch *batch,
     const struct links_part *part, uint64_t end);
 
-/* The number that `runs` in a links_part has for a run. */
+/* The number that `runs` in a links_part has for a run; 0: none. */
 uint64_t links_run(const struct links *links, struct record_slice run);
+
+/* Is it a request that was let through?  What adapters ask about is decided and is none. */
+bool links_request(const struct record_line *record);
 
 /* Once all were taken: findings for what does not fit, in the signed records.
  * again walks over the records once more where that is needed. */

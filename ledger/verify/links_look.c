@@ -157,6 +157,19 @@ links_consent_once(const struct record_line *record, enum links_kind kind)
 	    member_is(approval, "for", "once");
 }
 
+/* What adapters ask about, and a person's answer, is decided and no request. */
+static bool
+is_request(const struct record_line *record, enum links_kind kind)
+{
+	return kind == USE || (kind == DECISION && !member_is(record->body, "kind", "action"));
+}
+
+bool
+links_request(const struct record_line *record)
+{
+	return is_request(record, kind_of(record->type));
+}
+
 bool
 links_spends(const struct record_line *record, enum links_kind kind)
 {
@@ -311,7 +324,7 @@ links_look(const struct links *links, const struct walk_batch *batch,
 	enum links_kind kind;
 	uint32_t alike = ALIKE_NONE;
 	uint64_t run = 0;
-	unsigned i;
+	unsigned i, on = 0;
 
 	part->count = part->runs.count = 0;
 	for (i = 0; i < batch->count; i++) {
@@ -321,6 +334,7 @@ links_look(const struct links *links, const struct walk_batch *batch,
 		if (r->alike != alike) {
 			alike = r->alike != 0 ? r->alike : ALIKE_NONE;
 			run = run_of(links, &seen, r);
+			on = part->runs.count;
 			if (!of_another_run(links, run))
 				runs_note(&part->runs, i, run, RUNS_ON);
 		}
@@ -337,6 +351,8 @@ links_look(const struct links *links, const struct walk_batch *batch,
 			fact->admits = kept_as(mark_of(links, batch->lines[i].leaf, run),
 			    links_consent_once(r, kind) ? GRANT : kind);
 		look_parent(links, r, run, fact);
+		if (links->only == NULL)
+			part->runs.fact[on].requests += is_request(r, kind);
 		if ((kind & (USE | DECISION)) != 0 && !begins_allowed(r) &&
 		    !links_allowed(r))
 			look_refused(links, r, run, fact);

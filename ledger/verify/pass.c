@@ -65,9 +65,9 @@ follow_run(struct pass *pass, const struct walk_batch *batch)
 			continue;
 		ours = record_slice_is(r->run, pass->result->run);
 		packs_note(&pass->named, r, ours);
+		runs_count(pass->runs, batch, i, ours);
 		if (!ours)
 			continue;
-		runs_count(pass->runs, &batch->lines[i], index);
 		if (pass->run_records++ == 0)
 			pass->run_first = index;
 		if (pass->opened == UINT64_MAX && record_slice_is(r->type, "run") &&

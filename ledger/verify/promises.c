@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "ledger/record/record_memo.h"
+#include "ledger/verify/budgets.h"
 #include "ledger/verify/load.h"
 #include "ledger/verify/member.h"
 
 #define SETS 1024
 #define WAYS 16			/* as many grants as links.c counts */
 #define MARK_LEN 16
-#define LATE_US INT64_C(300000000)	/* between the check and the record, and of clocks */
 #define SECONDS_MAX (INT64_MAX / 1000000)
 
 struct grant {
@@ -21,23 +21,15 @@ struct grant {
 };
 
 struct promises {
-	bool limited;
-	uint64_t requests;
-	int64_t until_us;		/* of the run */
 	uint64_t late, first_late, first_seq;
 	uint64_t odd, first_odd, odd_seq;	/* bounds that are none */
-	const char *why;
 	struct grant grant[SETS][WAYS];	/* the one that came last in front */
 };
 
 struct promises *
 promises_new(void)
 {
-	struct promises *p = calloc(1, sizeof(*p));
-
-	if (p != NULL)
-		p->until_us = INT64_MAX;
-	return p;
+	return calloc(1, sizeof(struct promises));
 }
 
 void
@@ -98,38 +90,6 @@ take_odd(struct promises *p, const struct record_line *r, uint64_t index)
 	p->odd_seq = r->seq;
 }
 
-/* A member that is an object.  Another one bounds nothing that is known. */
-static bool
-object(struct promises *p, const struct record_line *r, uint64_t index, const char *name,
-    struct record_slice *part)
-{
-	if (!member_find(r->body, name, part))
-		return false;
-	if (part->ptr[0] == '{')
-		return true;
-	take_odd(p, r, index);
-	return false;
-}
-
-static void
-take_run(struct promises *p, const struct record_line *r, uint64_t index)
-{
-	struct record_slice part;
-
-	if (!member_is(r->body, "state", "open"))
-		return;
-	if (object(p, r, index, "limits", &part)) {
-		p->limited = member_number(part, "requests", &p->requests);
-		if (member_no_number(part, "requests"))
-			take_odd(p, r, index);
-	}
-	if (object(p, r, index, "delegation", &part)) {
-		p->until_us = until(part);
-		if (member_no_number(part, "expires_s"))
-			take_odd(p, r, index);
-	}
-}
-
 static void
 take_grant(struct promises *p, const struct record_line *r, const uint8_t *leaf,
     uint64_t index)
@@ -148,22 +108,16 @@ take_grant(struct promises *p, const struct record_line *r, const uint8_t *leaf,
 static bool
 is_late(const struct record_line *r, int64_t until_us)
 {
-	return until_us < INT64_MAX - LATE_US && r->time_us > until_us + LATE_US;
+	return until_us < INT64_MAX - BUDGET_LATE_US && r->time_us > until_us + BUDGET_LATE_US;
 }
 
 static void
 take_admitted(struct promises *p, const struct record_line *r, uint64_t index)
 {
 	const struct grant *grant = named(p, r);
-	const char *why = NULL;
 
-	if (grant != NULL && is_late(r, grant->until_us))
-		why = "a use of a grant that had expired, or was taken back";
-	else if (is_late(r, p->until_us))
-		why = "let through when the time for which the run was opened was over";
-	if (why == NULL || p->late++ > 0)
+	if (grant == NULL || !is_late(r, grant->until_us) || p->late++ > 0)
 		return;
-	p->why = why;
 	p->first_late = index;
 	p->first_seq = r->seq;
 }
@@ -172,34 +126,29 @@ void
 promises_take(struct promises *p, const struct record_line *record,
     const uint8_t leaf[TREE_HASH_LEN], uint64_t index)
 {
-	if (record_slice_is(record->type, "run"))
-		take_run(p, record, index);
-	else if (record_slice_is(record->type, "grant"))
+	if (record_slice_is(record->type, "grant"))
 		take_grant(p, record, leaf, index);
 	else if (record_slice_is(record->type, "use") || record_slice_is(record->type, "decision"))
 		take_admitted(p, record, index);
 }
 
 void
-promises_judge(const struct promises *p, uint64_t admitted, struct verify_result *result)
+promises_judge(const struct promises *p, struct verify_result *result)
 {
 	struct verify_finding *f;
 
-	if (p->limited && admitted > p->requests)
-		verify_find(result, VERIFY_GAP, "limit", "%" PRIu64 " requests were let "
-		    "through, and the run was opened for %" PRIu64, admitted, p->requests);
 	if (p->odd > 0) {
-		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "unknown_value", "a bound of a run "
-		    "or a grant that is no number: what it was for is not known; %" PRIu64
-		    " in all", p->odd);
+		f = verify_find(result, VERIFY_NOT_ESTABLISHED, "unknown_value", "a bound of a "
+		    "grant that is no number: what it was for is not known; %" PRIu64 " in all", p->odd);
 		f->has_index = f->has_seq = true;
 		f->index = p->first_odd;
 		f->seq = p->odd_seq;
 	}
 	if (p->late == 0)
 		return;
-	f = verify_find(result, VERIFY_NOT_ESTABLISHED, "limit", "%s; %" PRIu64 " in all: a "
-	    "clock was set forward, or it should have been refused", p->why, p->late);
+	f = verify_find(result, VERIFY_NOT_ESTABLISHED, "limit", "a use of a grant that had "
+	    "expired, or was taken back; %" PRIu64 " in all: a clock was set forward, or it "
+	    "should have been refused", p->late);
 	f->has_index = f->has_seq = true;
 	f->index = p->first_late;
 	f->seq = p->first_seq;

@@ -1,6 +1,6 @@
 /*
- * What a run and its grants were for, against what was let through: so many requests,
- * until then, unless it was taken back.  Of a bundle, which is of one run.
+ * Until when grants were for, against what was let through under them.  Of a bundle,
+ * which is of one run.
  *
  * A broker goes by its own clock and says the time of day; that can be set forward
  * meanwhile, which no record tells.  So what is too late is not established.
@@ -21,8 +21,6 @@ void promises_free(struct promises *promises);
 void promises_take(struct promises *promises, const struct record_line *record,
     const uint8_t leaf[TREE_HASH_LEN], uint64_t index);
 
-/* admitted: the run's requests that were let through and not withdrawn since. */
-void promises_judge(const struct promises *promises, uint64_t admitted,
-    struct verify_result *result);
+void promises_judge(const struct promises *promises, struct verify_result *result);
 
 #endif

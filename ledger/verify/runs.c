@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ledger/verify/grant_ids.h"
+#include "ledger/verify/links.h"
 #include "ledger/verify/member.h"
 #include "ledger/verify/promises.h"
 #include "ledger/verify/scanned.h"
@@ -32,6 +33,7 @@ struct set {
 
 struct runs {
 	const struct load *load;
+	const struct links *links;
 	unsigned sets;		/* a power of two */
 	struct set *set;
 	struct tally tally;	/* a bundle's */
@@ -39,7 +41,7 @@ struct runs {
 	struct grant_ids *grants;
 	uint64_t found;		/* scans that found a secret */
 	uint64_t found_at;	/* the first of them */
-	struct unended *unended;	/* a ledger's */
+	struct unended *unended;	/* of a bundle: its run, and those below it */
 	struct verify_finding finding[VERIFY_FINDINGS_MAX];
 	unsigned findings;	/* kept */
 	uint64_t more, more_open;	/* gaps; what is not established */
@@ -47,13 +49,14 @@ struct runs {
 };
 
 struct runs *
-runs_new(const struct load *load)
+runs_new(const struct load *load, const struct links *links)
 {
 	struct runs *runs = calloc(1, sizeof(*runs));
 
 	if (runs == NULL)
 		return NULL;
 	runs->load = load;
+	runs->links = links;
 	for (runs->sets = SETS_MIN; runs->sets < SETS_MAX &&
 	    runs->sets < load->bytes / LINE_USUAL; runs->sets *= 2)
 		;
@@ -149,6 +152,17 @@ name_of(char to[RECORD_NAME_MAX + 1], struct record_slice name)
 	to[name.len] = '\0';
 }
 
+/* The number of the run that the record's run was opened below; 0: of none. */
+static uint64_t
+above(const struct runs *runs, const struct record_line *r)
+{
+	struct record_slice name;
+
+	if (!member_find(r->body, "parent_run", &name) || name.len < 2 || name.ptr[0] != '"')
+		return 0;
+	return links_run(runs->links, (struct record_slice){ name.ptr + 1, name.len - 2 });
+}
+
 static void
 await_end(struct runs *runs, uint64_t number, const struct walk_batch *batch, unsigned i)
 {
@@ -158,7 +172,54 @@ await_end(struct runs *runs, uint64_t number, const struct walk_batch *batch, un
 
 	name_of(run.id, r->run);
 	name_of(run.stream, r->stream);
+	budgets_open(runs->unended, &run.budget, r, above(runs, r));
+	if (run.budget.odd)
+		note_as(runs, batch, i, VERIFY_NOT_ESTABLISHED, "unknown_value",
+		    "a bound of a run that is no number: what it was for is not known");
 	unended_add(runs->unended, &run);
+}
+
+/* Its teardown, by what it was opened for. */
+static void
+end_run(struct runs *runs, uint64_t number, const struct walk_batch *batch, unsigned i)
+{
+	const char *why = budgets_end(runs->unended, number, &batch->lines[i].record);
+
+	if (why != NULL)
+		note(runs, batch, i, "teardown", why);
+	unended_remove(runs->unended, number);
+}
+
+static bool
+is_request(const struct walk_line *line)
+{
+	return line->rule == NULL && links_request(&line->record);
+}
+
+/* The lines [from, to) hold so many requests of the run that were let through. */
+static void
+admit(struct runs *runs, uint64_t number, const struct walk_batch *batch, unsigned from,
+    unsigned to, unsigned requests)
+{
+	const struct walk_line *line = batch->lines;
+	unsigned fits, i, breach = budgets_admit(runs->unended, number, requests,
+	    line[to - 1].record.time_us, &fits);
+	const struct unended_run *run;
+
+	if ((breach & BUDGETS_BEYOND) != 0) {
+		for (i = from; i + 1 < to && (!is_request(&line[i]) || fits-- > 0); i++)
+			;
+		note(runs, batch, i, "limit", "a request more than its run, or one above it, was "
+		    "opened for: those of all runs below one count");
+	}
+	if ((breach & BUDGETS_LATE) == 0 || (run = unended_find(runs->unended, number)) == NULL)
+		return;
+	for (i = from; i + 1 < to && (!is_request(&line[i]) ||
+	    !budgets_late(&run->budget, line[i].record.time_us)); i++)
+		;
+	note_as(runs, batch, i, VERIFY_NOT_ESTABLISHED, "limit", "let through when the time for "
+	    "which the run was opened was over: a clock was set forward, or it should have "
+	    "been refused");
 }
 
 static void
@@ -215,7 +276,8 @@ take_run(struct runs *runs, uint64_t number, struct run *run,
 
 	if (run->over)
 		note(runs, batch, i, "after_teardown", "a run is gone on with behind its teardown");
-	if (member_is(r->body, "state", "open") && !run->opened.known && !run->over)
+	if (member_is(r->body, "state", "open") && !run->opened.known && !run->over &&
+	    runs->load->kind == VERIFY_LEDGER)
 		await_end(runs, number, batch, i);
 	if (member_is(r->body, "state", "open"))
 		take_place(runs, &run->opened, batch, i, "a run is opened that was opened before");
@@ -262,7 +324,8 @@ take_teardown(struct runs *runs, uint64_t number, struct run *run,
 		note(runs, batch, i, "teardown",
 		    "a teardown that names another end than the run has");
 	run->over = true;
-	unended_remove(runs->unended, number);
+	if (runs->load->kind == VERIFY_LEDGER)
+		end_run(runs, number, batch, i);
 }
 
 /* Right behind the run's closing; what lies behind its teardown is told elsewhere. */
@@ -310,6 +373,17 @@ look_behind(struct runs *runs, const struct walk_batch *batch, unsigned from, un
 			    "a record of a run behind its teardown");
 }
 
+/* Where not all that were counted are signed. */
+static unsigned
+requests_in(const struct walk_batch *batch, unsigned from, unsigned to)
+{
+	unsigned n = 0;
+
+	for (; from < to; from++)
+		n += is_request(&batch->lines[from]);
+	return n;
+}
+
 void
 runs_batch(struct runs *runs, const struct walk_batch *batch,
     const struct runs_part *part, uint64_t end)
@@ -330,11 +404,15 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 			    fact->kind == RUNS_END);
 			continue;
 		}
-		if (fact->run == 0 ||
-		    (run = run_of(runs, fact->run, fact->kind != RUNS_ON)) == NULL)
+		if (fact->run == 0)
 			continue;
 		to = i + 1 < part->count && part->fact[i + 1].line < last ?
 		    part->fact[i + 1].line : last;
+		if (fact->requests > 0)
+			admit(runs, fact->run, batch, fact->line, to, to < last ||
+			    last == batch->count ? fact->requests : requests_in(batch, fact->line, to));
+		if ((run = run_of(runs, fact->run, fact->kind != RUNS_ON)) == NULL)
+			continue;
 		if (fact->kind == RUNS_RUN)
 			take_run(runs, fact->run, run, batch, fact->line);
 		else if (fact->kind == RUNS_SCAN)
@@ -346,9 +424,37 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 	}
 }
 
-void
-runs_count(struct runs *runs, const struct walk_line *line, uint64_t index)
+/* ---- a bundle's, one by one ---- */
+
+/* Its run and those below it; what else was going on is none of theirs. */
+static void
+count_budget(struct runs *runs, const struct walk_batch *batch, unsigned i, bool ours)
 {
+	const struct record_line *r = &batch->lines[i].record;
+	const uint64_t number = links_run(runs->links, r->run);
+	const bool known = unended_find(runs->unended, number) != NULL;
+
+	if (!known && record_slice_is(r->type, "run") && member_is(r->body, "state", "open") &&
+	    (ours || unended_find(runs->unended, above(runs, r)) != NULL))
+		await_end(runs, number, batch, i);
+	else if (known && record_slice_is(r->type, "teardown"))
+		end_run(runs, number, batch, i);
+	else if (known && record_slice_is(r->type, "outcome"))
+		budgets_outcome(runs->unended, number, r);
+	else if (known && links_request(r))
+		admit(runs, number, batch, i, i + 1, 1);
+}
+
+void
+runs_count(struct runs *runs, const struct walk_batch *batch, unsigned i, bool ours)
+{
+	const struct walk_line *line = &batch->lines[i];
+	const uint64_t index = batch->index + i;
+
+	if (line->record.run.ptr != NULL)
+		count_budget(runs, batch, i, ours);
+	if (!ours)
+		return;
 	tally_take(&runs->tally, &line->record, index);
 	promises_take(runs->promises, &line->record, line->leaf, index);
 	grant_ids_take(runs->grants, &line->record, line->leaf, index);
@@ -374,10 +480,10 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 		    "are never torn down, or whose state is not known", runs->more_open);
 	if (runs->ends_lost)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "no_teardown", "more than %d runs "
-		    "are open at once: whether each was torn down is not known", UNENDED_MAX);
+		    "are open at once: whether each was torn down, and did what it was opened for, is not known", UNENDED_MAX);
 	tally_judge(&runs->tally, dropped, result);
 	grant_ids_judge(runs->grants, result);
-	promises_judge(runs->promises, tally_admitted(&runs->tally.sum), result);
+	promises_judge(runs->promises, result);
 	result->scans_found = runs->found;
 	result->scan_found = runs->found_at;
 }

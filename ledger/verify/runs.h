@@ -8,14 +8,16 @@
  *
  * Of a ledger the runs are kept that records were of last, in constant memory: one
  * that none was of since 8,192 others is not remembered, but for whether it was torn
- * down.  A bundle is of one run, which is never forgotten: its teardown's counts and
- * what it was opened for are held against the records.
+ * down, and what it may do.  What a run was opened for is held against what it and the
+ * runs below it do.  A bundle is of one run, which is never forgotten: its teardown's
+ * counts are held against the records.
  */
 #ifndef LEDGER_VERIFY_RUNS_H
 #define LEDGER_VERIFY_RUNS_H
 
 #include "ledger/verify/load.h"
 
+struct links;
 struct runs;
 
 enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_TEARDOWN,
@@ -28,6 +30,7 @@ struct runs_part {
 	struct runs_fact {
 		uint64_t run;		/* its number; 0: of no run.  BEGIN, END: 1 */
 		uint16_t line;
+		uint16_t requests;	/* ON: let through until the run changes */
 		uint8_t kind;
 	} fact[2 * WALK_LINES];
 };
@@ -35,19 +38,19 @@ struct runs_part {
 static inline void
 runs_note(struct runs_part *part, unsigned line, uint64_t run, enum runs_kind kind)
 {
-	part->fact[part->count++] = (struct runs_fact){ run, (uint16_t)line, (uint8_t)kind };
+	part->fact[part->count++] = (struct runs_fact){ run, (uint16_t)line, 0, (uint8_t)kind };
 }
 
-/* NULL where memory lacks. */
-struct runs *runs_new(const struct load *load);
+/* links: for the numbers of runs.  NULL where memory lacks. */
+struct runs *runs_new(const struct load *load, const struct links *links);
 void runs_free(struct runs *runs);
 
 /* The batches in order, up to the tree's size `end`. */
 void runs_batch(struct runs *runs, const struct walk_batch *batch,
     const struct runs_part *part, uint64_t end);
 
-/* A bundle: each record of its run, in order. */
-void runs_count(struct runs *runs, const struct walk_line *line, uint64_t index);
+/* A bundle: each line that is a record, in order.  ours: of its run. */
+void runs_count(struct runs *runs, const struct walk_batch *batch, unsigned line, bool ours);
 
 /* Once all were taken: findings, in the signed records.  dropped: declared losses
  * explain what a teardown counts and the records lack. */

@@ -8,6 +8,14 @@
 #include "ledger/verify/load.h"
 #include "ledger/verify/member.h"
 
+/* A count that older brokers may not have told.  False: it is none. */
+static bool
+may_count(struct record_slice counts, const char *name, bool *tells, uint64_t *number)
+{
+	*tells = member_number(counts, name, number);
+	return !member_no_number(counts, name);
+}
+
 static void
 take_teardown(struct tally *tally, const struct record_line *r)
 {
@@ -24,7 +32,10 @@ take_teardown(struct tally *tally, const struct record_line *r)
 	    member_number(counts, "allowed", &tally->allowed) &&
 	    member_number(counts, "refused", &tally->refused) &&
 	    member_number(counts, "failed", &tally->failed) &&
-	    member_number(counts, "unfinished", &tally->unfinished);
+	    member_number(counts, "unfinished", &tally->unfinished) &&
+	    may_count(counts, "grants", &tally->tells_grants, &tally->grants) &&
+	    may_count(counts, "redacted", &tally->tells_redacted, &tally->redacted) &&
+	    !member_no_number(counts, "bytes_out") && !member_no_number(counts, "cost");
 }
 
 static uint64_t
@@ -58,7 +69,9 @@ take_outcome(struct tally *tally, const struct record_line *r, uint64_t index)
 	const bool withdrawn = member_is(r->body, "ended", "refused");
 	const bool unreached = member_is(r->body, "ended", "unreached");
 	struct record_slice value;
+	uint64_t redactions;
 
+	tally->sum.redacted += member_number(r->body, "redactions", &redactions) ? redactions : 0;
 	tally->sum.outcomes++;
 	tally->sum.withdrawn += withdrawn;
 	tally->sum.unreached += unreached;
@@ -83,10 +96,13 @@ tally_take(struct tally *tally, const struct record_line *r, uint64_t index)
 		sum->refused += is_request(r) ? refusals_of(r) : 0;
 	} else if (record_slice_is(r->type, "outcome")) {
 		take_outcome(tally, r, index);
+	} else if (record_slice_is(r->type, "grant")) {
+		sum->grants += member_is(r->body, "state", "issued");
 	}
 }
 
-uint64_t
+/* Requests that were let through and not withdrawn since. */
+static uint64_t
 tally_admitted(const struct tally_sum *sum)
 {
 	const uint64_t ended = sum->withdrawn + sum->unreached;
@@ -172,6 +188,23 @@ judge_counts(const struct tally *tally, struct verify_result *result)
 		    now->admitted - now->outcomes, tally->unfinished);
 }
 
+/* What is redacted is known once each request has its outcome. */
+static void
+judge_more(const struct tally *tally, struct verify_result *result)
+{
+	const struct tally_sum *then = &tally->at_end;
+	const bool ended = tally->unfinished == 0 && then->outcomes == then->admitted;
+
+	if (tally->tells_grants && tally->grants != then->grants)
+		verify_find(result, VERIFY_GAP, "teardown", "the teardown counts %" PRIu64
+		    " grants, the records are %" PRIu64, tally->grants, then->grants);
+	if (tally->tells_redacted && (tally->redacted < then->redacted ||
+	    (ended && tally->redacted > then->redacted)))
+		verify_find(result, VERIFY_GAP, "teardown", "the teardown counts %" PRIu64
+		    " places where a secret was replaced, the outcomes %" PRIu64,
+		    tally->redacted, then->redacted);
+}
+
 void
 tally_judge(const struct tally *tally, bool dropped, struct verify_result *result)
 {
@@ -185,4 +218,6 @@ tally_judge(const struct tally *tally, bool dropped, struct verify_result *resul
 		judge_uncounted(tally, result);
 	else if (tally->unknown.count == 0)
 		judge_counts(tally, result);
+	if (tally->counts)
+		judge_more(tally, result);
 }

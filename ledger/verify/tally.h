@@ -14,6 +14,7 @@ struct tally {
 		uint64_t admitted;	/* uses, and decisions that are no adapter's */
 		uint64_t outcomes, withdrawn, unreached;
 		uint64_t refused;
+		uint64_t grants, redacted;
 	} sum;
 	struct tally_sum at_end;	/* as it stood at the teardown */
 	bool over, counts;
@@ -21,11 +22,10 @@ struct tally {
 	struct tally_odd {
 		uint64_t count, first, first_seq;
 	} unknown, opposed;	/* outcomes that say an unknown `ended`; two things at once */
-	uint64_t allowed, refused, failed, unfinished;	/* as told */
+	uint64_t allowed, refused, failed, unfinished;	/* as told; */
+	uint64_t grants, redacted;	/* these may not be */
+	bool tells_grants, tells_redacted;
 };
-
-/* Requests that were let through and not withdrawn since. */
-uint64_t tally_admitted(const struct tally_sum *sum);
 
 /* index: the record's. */
 void tally_take(struct tally *tally, const struct record_line *record, uint64_t index);

@@ -93,15 +93,23 @@ drop(struct unended *unended, unsigned at)
 	unended->count--;
 }
 
-void
-unended_remove(struct unended *unended, uint64_t number)
+struct unended_run *
+unended_find(struct unended *unended, uint64_t number)
 {
 	unsigned at = *list_of(unended, number);
 
 	while (at != 0 && unended->entry[at - 1].run.number != number)
 		at = unended->entry[at - 1].next;
-	if (at != 0)
-		drop(unended, at - 1);
+	return at != 0 ? &unended->entry[at - 1].run : NULL;
+}
+
+void
+unended_remove(struct unended *unended, uint64_t number)
+{
+	const struct unended_run *run = unended_find(unended, number);
+
+	if (run != NULL)
+		drop(unended, (unsigned)((const struct entry *)run - unended->entry));
 }
 
 bool

@@ -1,12 +1,12 @@
 /*
- * Runs that were opened and not torn down yet, by the stream that opened them.
- * Where a stream's session closes in order there are none.  Constant memory: of as
- * many at once as a broker has open, and some more.
+ * Runs that were opened and not torn down yet, by the stream that opened them, and
+ * what they may do (budgets.h).  Where a stream's session closes in order there are
+ * none.  Constant memory: of as many at once as a broker has open, and some more.
  */
 #ifndef LEDGER_VERIFY_UNENDED_H
 #define LEDGER_VERIFY_UNENDED_H
 
-#include "ledger/record/record.h"
+#include "ledger/verify/budgets.h"
 
 #define UNENDED_MAX 8192
 
@@ -17,6 +17,7 @@ struct unended_run {
 	uint64_t number;		/* of the run, for the caller */
 	uint64_t index, seq, line;	/* of its opening */
 	unsigned segment;
+	struct budget budget;
 };
 
 /* NULL where memory lacks. */
@@ -25,6 +26,9 @@ void unended_free(struct unended *unended);
 
 /* It is opened.  Copied. */
 void unended_add(struct unended *unended, const struct unended_run *run);
+
+/* Valid until the next one is added or removed; NULL: none of these. */
+struct unended_run *unended_find(struct unended *unended, uint64_t number);
 
 /* The run of that number is torn down; it may be none of these. */
 void unended_remove(struct unended *unended, uint64_t number);

@@ -34,7 +34,7 @@ run(struct pass *pass, char *err, size_t err_len)
 	if (load_open(load, pass->options, pass->result, err, err_len) != 0)
 		return -1;
 	pass->links = links_new(load, load->kind == VERIFY_BUNDLE ? pass->result->run : NULL);
-	pass->runs = runs_new(load);
+	pass->runs = pass->links == NULL ? NULL : runs_new(load, pass->links);
 	pass->bound = bound_new(load, pass->options);
 	if (chain_init(&pass->chain, load->kind == VERIFY_BUNDLE) != 0 ||
 	    pass->links == NULL || pass->runs == NULL || pass->bound == NULL) {

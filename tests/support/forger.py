@@ -104,6 +104,7 @@ class Forged:
     def __init__(self, before=None, **opened):
         self.key = Signer("ledger.example/forged", 7)
         self.lines, self.leaves, self.last, self.us = [], [], "0" * 64, 0
+        self.sent = self.grants = 0  # as its teardown counts them
         self.record("open", {"origin": self.key.name, "version": "0", "size": 0}, run=None)
         opened = dict(before(self) if before else {}, **opened)
         self.first = len(self.lines)
@@ -114,7 +115,10 @@ class Forged:
         self.us += after_us
         at = datetime.datetime.fromtimestamp(BEGAN_S, datetime.timezone.utc).replace(tzinfo=None) + datetime.timedelta(microseconds=self.us)
         named = f'"run":"{run}",' if run else ""
-        body = dump({k: v for k, v in body.items() if v is not None})
+        body = {k: v for k, v in body.items() if v is not None}
+        self.sent += kind == "outcome" and body.get("bytes_out", 0)
+        self.grants += kind == "grant" and body["state"] == "issued" and run == "run_forged"
+        body = dump(body)
         line = (f'{{"v":1,"prev":"{self.last}","stream":"broker","seq":{len(self.lines)},"t":"{at.isoformat(timespec="microseconds")}Z",'
                 f'"type":"{kind}",{named}"policy":"sha256:{PACK_HEX}","body":{body}}}').encode()
         leaf = hashlib.sha256(b"\0" + line).digest()
@@ -126,12 +130,26 @@ class Forged:
     def use(self, after_us=1000, **more):
         """A request that was allowed, and its outcome."""
         outcome = more.pop("outcome", {})
-        kind = more.pop("record", "use")
+        kind, run = more.pop("record", "use"), more.pop("run", "run_forged")
         leaf = self.record(kind, dict({"decision": "allow", "rule": "r", "reason": "x", "kind": "http", "parent": self.opening}, **more),
-                           after_us=after_us)
+                           run=run, after_us=after_us)
         if outcome is not None:
-            self.record("outcome", dict({"parent": leaf, "status": 200, "bytes_out": 1, "bytes_in": 1}, **outcome))
+            self.record("outcome", dict({"parent": leaf, "status": 200, "bytes_out": 1, "bytes_in": 1}, **outcome), run=run)
         return leaf
+
+    def below(self, run, uses, above="run_forged", after_us=1000, counts=(), **opened):
+        """A run below one, from its opening to its teardown; counts: what that says otherwise, None: there is none."""
+        at, sent = len(self.lines), self.sent
+        opening = self.record("run", dict({"state": "open", "parent": self.opening, "parent_run": above, "placeholders": 1}, **opened), run=run)
+        for _ in range(uses):
+            self.use(run=run, parent=opening, after_us=after_us)
+        if counts is not None:
+            closed = len(self.lines)
+            self.record("run", {"state": "closed", "parent": opening, "by": "run"}, run=run)
+            self.record("teardown", {"parent": opening, "first_seq": at, "first_index": at, "last_seq": closed, "last_index": closed,
+                                     "counts": dict({"allowed": uses, "refused": 0, "failed": 0, "redacted": 0, "bytes_out": self.sent - sent,
+                                                     "cost": 0, "grants": 0, "unfinished": 0}, **dict(counts))}, run=run)
+        return opening
 
     def grant(self, **more):
         return self.record("grant", dict({"state": "issued", "grant": "g", "parent": self.opening, "uses": 1, "requests": 1,
@@ -146,7 +164,8 @@ class Forged:
             indexes = {k: v for k, v in self.ends.items() if k.endswith("index")}
             self.record("scan", dict({"parent": self.opening, "verdict": "clean", "found": 0, **indexes, "bytes": 100, "secrets": 1,
                                       "tagged": 1, "weak": 0, "weak_secrets": []}, **dict(scan)))
-        counts = dict({"allowed": 0, "refused": 0, "failed": 0, "redacted": 0, "bytes_out": 0, "cost": 0, "grants": 0, "unfinished": 0}, **counts)
+        counts = dict({"allowed": 0, "refused": 0, "failed": 0, "redacted": 0, "bytes_out": self.sent, "cost": 0,
+                       "grants": self.grants, "unfinished": 0}, **counts)
         if teardown is not None:
             self.record("teardown", dict({"parent": self.opening, **self.ends, "counts": counts}, **dict(teardown)))
         self.size = len(self.lines)
