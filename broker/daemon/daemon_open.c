@@ -1,6 +1,7 @@
 #include "daemon/daemon_impl.h"
 
 #include "ask.h"
+#include "conf/conf_authorities.h"
 #include "daemon/confine_broker.h"
 #include "daemon/notify.h"
 #include "gate/process.h"
@@ -307,6 +308,7 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	char pack[PATH_MAX];
 
 	if (check_folders(err, err_len) != 0 ||
+	    conf_authorities_check(daemon->conf, err, err_len) != 0 ||
 	    take_lock(daemon, err, err_len) != 0 ||
 	    take_signals(daemon, err, err_len) != 0 ||
 	    daemon_path("pack", pack, err, err_len) != 0 ||

@@ -1,10 +1,7 @@
 /* TLS towards upstreams: verified, named, resumed. */
 #include "plane/upstream.h"
-#include "private_file.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -104,11 +101,8 @@ upstream_tls_new(const char *ca_file, char *err, size_t err_len)
 	SSL_CTX_set_default_verify_paths(ctx);
 	if (ca_file != NULL &&
 	    SSL_CTX_load_verify_locations(ctx, ca_file, NULL) != 1) {
-		snprintf(err, err_len, "config.json: upstream.ca_file: %s %s; name a "
-		    "PEM file with the authority's certificate, or leave the "
-		    "member out for the system's authorities", ca_file,
-		    access(ca_file, R_OK) != 0 ? private_file_why(errno) :
-		    "holds no certificate that can be read");
+		snprintf(err, err_len, "upstream.ca_file: %s cannot be loaded",
+		    ca_file);
 		SSL_CTX_free(ctx);
 		ctx = NULL;
 	}
