@@ -218,6 +218,7 @@ static const struct conf_member kv_members[] = {
 	{ "namespace", read_kv_name, CONF_OFFSET(kv.namespace) },
 	{ "token_file", conf_read_path, CONF_OFFSET(kv.token_file) },
 	{ "ca_file", conf_read_path, CONF_OFFSET(kv.ca_file) },
+	{ "timeout_ms", conf_read_unsigned, CONF_RANGE(kv.timeout_ms, 100, CONF_HOUR_MS) },
 	{ NULL, NULL, NULL }
 };
 
@@ -253,6 +254,7 @@ set_defaults(struct conf *conf)
 		.workers = processors < 1 ? 1 : processors > 4 ? 4 :
 		    (unsigned)processors,
 		.ledger_sync = true,
+		.kv.timeout_ms = 30000,
 		.policy.deadline_ms = OPA_DEADLINE_MS,
 		.policy.bundle = { .poll_ms = 60000, .max_bytes = 16777216 },
 		.checkpoint_ms = 10000,

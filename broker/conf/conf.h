@@ -12,7 +12,8 @@
  *   "vault": {"store": "file"|"secretservice"|"kv",
  *             "kv": {"url": "https://vault.example.com:8200", "mount": "secret",
  *                    "prefix": "countersign", "field": "value", "namespace": "…",
- *                    "token_file": "/…", "ca_file": "/….pem"}},
+ *                    "token_file": "/…", "ca_file": "/….pem",
+ *                    "timeout_ms": 30000}},
  *   "ledger": {"sync": "data"|"none", "checkpoint_ms": 10000, "recorder": "process"|"thread",
  *              "epoch_s": 0, "epoch_records": 0},
  *   "anchors": {"interval_s": 60, "stamp_s": 3600, "timeout_ms": 10000, "ca_file": "/….pem",
@@ -57,6 +58,7 @@ struct conf_kv {
 	char *namespace;	/* NULL: none */
 	char *token_file;	/* 0600 */
 	char *ca_file;		/* NULL: the system's authorities */
+	unsigned timeout_ms;	/* of one operation, however many calls it takes */
 };
 
 /* Where newer policy packs are looked for. */

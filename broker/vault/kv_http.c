@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <sodium.h>
 
@@ -84,34 +85,65 @@ make_fields(const struct conf_kv *conf, struct curl_slist **fields,
 	return status;
 }
 
+static int64_t
+now_ms(void)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Of the operation's time; at most that of one call. */
+static long
+time_left(const struct kv_link *link)
+{
+	int64_t left = link->until_ms - now_ms();
+
+	return left < 0 ? 0 : left < CALL_MS ? (long)left : CALL_MS;
+}
+
+/* left_ms is not 0: that would be no limit. */
 static bool
 set_options(CURL *curl, const struct conf_kv *conf, const char *method,
-    const char *url, const char *body)
+    const char *url, const char *body, long left_ms)
 {
 	bool ok;
 
+	curl_easy_reset(curl);
 	ok = outbound_set(curl, url, conf->ca_file) &&
 	    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS) ==
 	    CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CALL_MS) == CURLE_OK;
+	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, left_ms) == CURLE_OK;
 	if (ok && body != NULL)
 		ok = curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body) == CURLE_OK;
 	return ok;
 }
 
 static enum vault_status
-perform(CURL *curl, const struct conf_kv *conf, struct outbound_body *received,
+out_of_time(const struct kv_link *link, struct vault_error *err)
+{
+	return vault_fail(err, VAULT_IO, "%s: not done within %u ms, which is all "
+	    "the time that there is (vault.kv.timeout_ms)", link->conf->url,
+	    link->conf->timeout_ms);
+}
+
+static enum vault_status
+perform(const struct kv_link *link, struct outbound_body *received,
     struct curl_slist *fields, long *status, struct vault_error *err)
 {
+	CURL *curl = link->curl;
 	CURLcode code;
 
 	if (curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields) != CURLE_OK ||
 	    !outbound_keep(curl, received))
 		return vault_fail(err, VAULT_IO, "libcurl takes no options");
 	code = curl_easy_perform(curl);
+	if (code == CURLE_OPERATION_TIMEDOUT && time_left(link) == 0)
+		return out_of_time(link, err);
 	if (code != CURLE_OK)
-		return vault_fail(err, VAULT_IO, "%s: %s", conf->url,
+		return vault_fail(err, VAULT_IO, "%s: %s", link->conf->url,
 		    curl_easy_strerror(code));
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
 	return VAULT_OK;
@@ -141,37 +173,60 @@ start_curl(void)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+bool
+kv_link_open(struct kv_link *link, const struct conf_kv *conf)
+{
+	pthread_once(&curl_once, start_curl);
+	link->conf = conf;
+	link->curl = curl_easy_init();
+	return link->curl != NULL;
+}
+
+void
+kv_link_close(struct kv_link *link)
+{
+	if (link->curl != NULL)
+		curl_easy_cleanup(link->curl);
+	link->curl = NULL;
+}
+
+void
+kv_link_begin(struct kv_link *link)
+{
+	link->until_ms = now_ms() + link->conf->timeout_ms;
+}
+
 enum vault_status
-kv_http(const struct conf_kv *conf, const char *method, const char *path,
+kv_http(const struct kv_link *link, const char *method, const char *path,
     const char *body, struct kv_reply *out, struct vault_error *err)
 {
 	struct outbound_body received = { .max = KV_HTTP_REPLY_MAX };
 	struct curl_slist *fields = NULL;
+	long left_ms = time_left(link);
 	enum vault_status status;
-	CURL *curl = NULL;
 	char url[URL_MAX];
 	int n;
 
 	*out = (struct kv_reply){ 0, NULL };
-	pthread_once(&curl_once, start_curl);
-	n = snprintf(url, sizeof(url), "%s/v1/%s", conf->url, path);
-	curl = curl_easy_init();
-	if (n < 0 || (size_t)n >= sizeof(url) || curl == NULL || !set_options(curl, conf, method, url, body)) {
+	if (left_ms == 0)
+		return out_of_time(link, err);
+	n = snprintf(url, sizeof(url), "%s/v1/%s", link->conf->url, path);
+	if (n < 0 || (size_t)n >= sizeof(url) || !set_options(link->curl,
+	    link->conf, method, url, body, left_ms)) {
 		status = vault_fail(err, VAULT_IO, "out of memory, or libcurl "
 		    "takes no options");
 		goto out;
 	}
-	if ((status = make_fields(conf, &fields, err)) != VAULT_OK ||
-	    (status = perform(curl, conf, &received, fields, &out->status,
+	if ((status = make_fields(link->conf, &fields, err)) != VAULT_OK ||
+	    (status = perform(link, &received, fields, &out->status,
 	    err)) != VAULT_OK ||
-	    (status = judge(conf, out->status, err)) != VAULT_OK)
+	    (status = judge(link->conf, out->status, err)) != VAULT_OK)
 		goto out;
 	if (received.len > 0)
 		out->body = json_loadb(received.p, received.len,
 		    JSON_REJECT_DUPLICATES, NULL);
 out:
-	if (curl != NULL)
-		curl_easy_cleanup(curl);
+	curl_easy_reset(link->curl);	/* what it pointed to goes now */
 	list_free(fields);
 	if (received.p != NULL)
 		sodium_memzero(received.p, received.len);

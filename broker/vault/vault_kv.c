@@ -11,6 +11,7 @@
 
 struct kv {
 	struct conf_kv conf;
+	struct kv_link link;
 };
 
 /* MOUNT/what/PREFIX[/NAME][query] */
@@ -118,7 +119,7 @@ fetch_versions(const struct kv *kv, const char *name, struct versions *out,
 
 	*out = (struct versions){ NULL, 0, 0 };
 	path_of(kv, "metadata", name, "", path);
-	status = kv_http(&kv->conf, "GET", path, NULL, &reply, err);
+	status = kv_http(&kv->link, "GET", path, NULL, &reply, err);
 	if (status == VAULT_OK && reply.status != 404 && (reply.status != 200 ||
 	    !parse_versions(json_object_get(reply.body, "data"), out))) {
 		free(out->v);
@@ -163,7 +164,7 @@ write_version(const struct kv *kv, const char *name, const void *bytes,
 		return vault_fail(err, VAULT_INVALID, "the secret is no UTF-8 "
 		    "text: the KV store cannot hold it");
 	path_of(kv, "data", name, "", path);
-	status = kv_http(&kv->conf, "POST", path, body, &reply, err);
+	status = kv_http(&kv->link, "POST", path, body, &reply, err);
 	sodium_memzero(body, strlen(body));
 	free(body);
 	if (status != VAULT_OK)
@@ -188,8 +189,10 @@ kv_put(void *ctx, const char *name, const void *bytes, size_t len, bool rotate,
 {
 	struct versions found;
 	enum vault_status status;
+	struct kv *kv = ctx;
 
-	if ((status = fetch_versions(ctx, name, &found, err)) != VAULT_OK)
+	kv_link_begin(&kv->link);
+	if ((status = fetch_versions(kv, name, &found, err)) != VAULT_OK)
 		return status;
 	free(found.v);
 	if (found.current != 0 && !rotate)
@@ -198,7 +201,7 @@ kv_put(void *ctx, const char *name, const void *bytes, size_t len, bool rotate,
 	if (found.current == 0 && rotate)
 		return vault_fail(err, VAULT_MISSING, "there is no secret %s to "
 		    "rotate", name);
-	return write_version(ctx, name, bytes, len, found.current, version, err);
+	return write_version(kv, name, bytes, len, found.current, version, err);
 }
 
 /* --- get --------------------------------------------------------------- */
@@ -235,7 +238,7 @@ fetch_value(const struct kv *kv, const char *name, uint32_t version,
 
 	snprintf(query, sizeof(query), "?version=%u", version);
 	path_of(kv, "data", name, query, path);
-	status = kv_http(&kv->conf, "GET", path, NULL, &reply, err);
+	status = kv_http(&kv->link, "GET", path, NULL, &reply, err);
 	if (status == VAULT_OK && reply.status == 404)
 		status = vault_fail(err, VAULT_REVOKED, "%s version %u is "
 		    "revoked", name, version);
@@ -254,9 +257,11 @@ kv_get(void *ctx, const char *name, uint32_t version, struct secret **out,
 	const struct version *chosen = NULL;
 	enum vault_status status;
 	struct versions found;
+	struct kv *kv = ctx;
 	size_t i;
 
-	if ((status = fetch_versions(ctx, name, &found, err)) != VAULT_OK)
+	kv_link_begin(&kv->link);
+	if ((status = fetch_versions(kv, name, &found, err)) != VAULT_OK)
 		return status;
 	for (i = 0; i < found.n; i++)
 		if (version == 0 || found.v[i].version == version)
@@ -270,7 +275,7 @@ kv_get(void *ctx, const char *name, uint32_t version, struct secret **out,
 		    vault_fail(err, VAULT_REVOKED, "%s version %u is revoked",
 		    name, version);
 	else
-		status = fetch_value(ctx, name, *got = chosen->version, out, err);
+		status = fetch_value(kv, name, *got = chosen->version, out, err);
 	free(found.v);
 	return status;
 }
@@ -292,7 +297,7 @@ destroy(const struct kv *kv, const char *name, const json_t *versions,
 	if (body == NULL)
 		return vault_fail(err, VAULT_IO, "out of memory");
 	path_of(kv, "destroy", name, "", path);
-	status = kv_http(&kv->conf, "PUT", path, body, &reply, err);
+	status = kv_http(&kv->link, "PUT", path, body, &reply, err);
 	if (status == VAULT_OK && reply.status != 204 && reply.status != 200)
 		status = unexpected(kv, reply.status, err);
 	kv_reply_release(&reply);
@@ -308,8 +313,10 @@ kv_revoke(void *ctx, const char *name, uint32_t version,
 	enum vault_status status;
 	struct versions found;
 	size_t i, there = 0;
+	struct kv *kv = ctx;
 
-	if ((status = fetch_versions(ctx, name, &found, err)) != VAULT_OK)
+	kv_link_begin(&kv->link);
+	if ((status = fetch_versions(kv, name, &found, err)) != VAULT_OK)
 		goto out;
 	for (i = 0; i < found.n; i++) {
 		if (version != 0 && found.v[i].version != version)
@@ -322,7 +329,7 @@ kv_revoke(void *ctx, const char *name, uint32_t version,
 	free(found.v);
 	status = vault_revoked(err, name, there, json_array_size(doomed));
 	if (status == VAULT_OK)
-		status = destroy(ctx, name, doomed, err);
+		status = destroy(kv, name, doomed, err);
 out:
 	json_decref(doomed);
 	return status;
@@ -355,7 +362,7 @@ static enum vault_status
 kv_list(void *ctx, void (*each)(void *arg, const char *name, uint32_t version,
     int64_t created_s, int64_t revoked_s), void *arg, struct vault_error *err)
 {
-	const struct kv *kv = ctx;
+	struct kv *kv = ctx;
 	struct kv_reply reply;
 	enum vault_status status;
 	char path[PATH_LEN_MAX];
@@ -363,8 +370,9 @@ kv_list(void *ctx, void (*each)(void *arg, const char *name, uint32_t version,
 	json_t *keys;
 	size_t i;
 
+	kv_link_begin(&kv->link);
 	path_of(kv, "metadata", "", "?list=true", path);
-	status = kv_http(&kv->conf, "GET", path, NULL, &reply, err);
+	status = kv_http(&kv->link, "GET", path, NULL, &reply, err);
 	keys = json_object_get(json_object_get(reply.body, "data"), "keys");
 	if (status == VAULT_OK && reply.status != 404 && !json_is_array(keys))
 		status = unexpected(kv, reply.status, err);
@@ -390,6 +398,7 @@ kv_close(void *ctx)
 {
 	struct kv *kv = ctx;
 
+	kv_link_close(&kv->link);
 	free(kv->conf.url);
 	free(kv->conf.mount);
 	free(kv->conf.prefix);
@@ -420,6 +429,7 @@ copy(char **out, const char *text)
 static bool
 copy_conf(struct conf_kv *to, const struct conf_kv *from)
 {
+	to->timeout_ms = from->timeout_ms;
 	return copy(&to->url, from->url) && copy(&to->mount, from->mount) &&
 	    copy(&to->prefix, from->prefix) && copy(&to->field, from->field) &&
 	    copy(&to->namespace, from->namespace) &&
@@ -438,10 +448,12 @@ vault_kv_open(const struct conf_kv *conf, struct vault **out,
 	*out = NULL;
 	if ((kv = calloc(1, sizeof(*kv))) == NULL)
 		return vault_fail(err, VAULT_IO, "out of memory");
-	if (!copy_conf(&kv->conf, conf))
-		status = vault_fail(err, VAULT_IO, "out of memory");
-	else
-		status = kv_http(&kv->conf, "GET", "auth/token/lookup-self", NULL,
+	if (!copy_conf(&kv->conf, conf) || !kv_link_open(&kv->link, &kv->conf)) {
+		kv_close(kv);
+		return vault_fail(err, VAULT_IO, "out of memory");
+	}
+	kv_link_begin(&kv->link);
+	status = kv_http(&kv->link, "GET", "auth/token/lookup-self", NULL,
 		    &reply, err);
 	if (status == VAULT_OK && reply.status != 200)
 		status = unexpected(kv, reply.status, err);

@@ -5,6 +5,7 @@ import json
 import os
 import ssl
 import threading
+import time
 import urllib.parse
 
 TOKEN = "hvs.made-up-token"
@@ -18,6 +19,7 @@ class Engine:
         self.answers = threading.Event()               # cleared: none until it is set again
         self.answers.set()
         self.waiting = threading.Semaphore(0)          # released by each that waits for it
+        self.delay = 0                                 # seconds, before each answer
 
     def versions(self, name):
         return self.objects.setdefault(name, [])
@@ -76,6 +78,7 @@ class Server:
                 if not engine.answers.is_set():
                     engine.waiting.release()
                     engine.answers.wait()
+                time.sleep(engine.delay)
                 status, reply = 403, {"errors": ["permission denied"]}
                 if self.headers.get("X-Vault-Token") == TOKEN:
                     status, reply = engine.answer(self.command, url.path, urllib.parse.parse_qs(url.query), json.loads(body or "null"))

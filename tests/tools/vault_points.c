@@ -265,7 +265,7 @@ main(int argc, char **argv)
 {
 	static char mount[] = "secret", prefix[] = "countersign",
 	    field[] = "value", namespace[] = "team";
-	struct conf_kv conf = { .mount = mount, .prefix = prefix,
+	struct conf_kv conf = { .mount = mount, .prefix = prefix, .timeout_ms = 30000,
 	    .field = field, .namespace = namespace };
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -253,6 +253,7 @@ stores(void **state)
 	good("{\"v\":1}", &conf);
 	assert_int_equal(conf.store, CONF_STORE_FILE);
 	assert_string_equal(conf.kv.mount, "secret");
+	assert_int_equal(conf.kv.timeout_ms, 30000);
 	conf_free(&conf);
 	good("{\"v\":1,\"vault\":{\"store\":\"secretservice\"}}", &conf);
 	assert_int_equal(conf.store, CONF_STORE_SECRETSERVICE);
@@ -260,8 +261,10 @@ stores(void **state)
 	good("{\"v\":1,\"vault\":{\"store\":\"kv\",\"kv\":{"
 	    "\"url\":\"https://vault.example.com:8200\",\"mount\":\"team/kv\","
 	    "\"prefix\":\"a/b\",\"field\":\"token\",\"namespace\":\"n\","
-	    "\"token_file\":\"/run/token\",\"ca_file\":\"/etc/ca.pem\"}}}", &conf);
+	    "\"token_file\":\"/run/token\",\"ca_file\":\"/etc/ca.pem\","
+	    "\"timeout_ms\":100}}}", &conf);
 	assert_int_equal(conf.store, CONF_STORE_KV);
+	assert_int_equal(conf.kv.timeout_ms, 100);
 	assert_string_equal(conf.kv.url, "https://vault.example.com:8200");
 	assert_string_equal(conf.kv.mount, "team/kv");
 	assert_string_equal(conf.kv.prefix, "a/b");
@@ -283,6 +286,8 @@ stores(void **state)
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"prefix\":\"a//b\"}}}", "vault.kv.prefix");
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"prefix\":\"a/\"}}}", "vault.kv.prefix");
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"field\":\"a?b\"}}}", "vault.kv.field");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"timeout_ms\":99}}}",
+	    "vault.kv.timeout_ms must");
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"token\":\"x\"}}}",
 	    "unknown member vault.kv.token");
 }
