@@ -82,6 +82,7 @@ of_gate(struct page *page, struct gate *gate)
 	labelled(page, "approvals_too_many_total", "limit", "run", n.approvals_of_run);
 	labelled(page, "approvals_too_many_total", "limit", "all", n.approvals_of_all);
 	labelled(page, "approvals_too_many_total", "limit", "question", n.approvals_of_one);
+	one(page, "vault_partial", "gauge", "1 while secrets of the vault could not be read.", gate_secrets_partial(gate));
 	one(page, "secret_changes_total", "counter", "Secrets stored, rotated or revoked.", n.secrets_changed);
 	head(page, "policy_reloads_total", "counter", "Reloads of the policy pack.");
 	labelled(page, "policy_reloads_total", "result", "ok", n.reloads);

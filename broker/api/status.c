@@ -141,30 +141,49 @@ ledger_reason(const struct api *api, const char *state, char *text, size_t cap)
 	return text;
 }
 
-/* The first witness that has seen another history than this, or NULL. */
+/* The first witness that has seen another history than this, and secrets that are
+ * recognised nowhere; or NULL. */
 static const char *
-alarm_of(const struct anchorer *anchorer, char *text, size_t cap)
+alarm_of(const struct anchorer *anchorer, bool partial, char *text, size_t cap)
 {
 	struct anchor_view view;
+	const char *vault = partial ? "not every secret of the vault could be read: "
+	    "those are recognised nowhere, and not used; the daemon's log says why" :
+	    "";
 
 	for (unsigned i = 0; anchorer != NULL &&
 	    i < anchorer_parties(anchorer); i++) {
 		anchorer_look(anchorer, i, &view);
 		if (!anchor_reason_alarm(view.reason))
 			continue;
-		snprintf(text, cap, "%s: %s", view.name,
-		    anchor_reason_text(view.reason));
+		snprintf(text, cap, "%s: %s%s%s", view.name,
+		    anchor_reason_text(view.reason), partial ? "; and " : "", vault);
 		return text;
 	}
-	return NULL;
+	return partial ? vault : NULL;
+}
+
+/* What files say now that the daemon read before, and room for records. */
+static void
+add_seen(json_t *json, const struct api *api, const struct ledger_counts *counts)
+{
+	if (api->options.conf_changed != NULL)
+		json_object_set_new(json, "config", json_string(atomic_load(
+		    api->options.conf_changed) ? "changed" : "as read"));
+	json_object_set_new(json, "policy", json_string(gate_pack_differs(
+	    api->options.gate) ? "changed" : "as read"));
+	if (counts->space >= 0)
+		json_object_set_new(json, "space", json_integer(counts->space));
 }
 
 /* A witness that is down does not make the daemon ill; that it is, is said.  One
- * that has seen another history is an alarm: requests are served all the same. */
+ * that has seen another history is an alarm, and so is a secret that could not be
+ * read: requests are served all the same. */
 void
 api_health(struct api_call *call)
 {
 	const struct anchorer *anchorer = call->api->options.anchorer;
+	const bool partial = gate_secrets_partial(call->api->options.gate);
 	struct ledger_counts counts;
 	const char *ledger, *reason;
 	bool low, well;
@@ -175,11 +194,11 @@ api_health(struct api_call *call)
 	ledger = ledger_state(call->api, &counts);
 	low = strcmp(ledger, "low") == 0;
 	well = low || strcmp(ledger, "ok") == 0;
-	reason = well ? alarm_of(anchorer, text, sizeof(text)) :
+	reason = well ? alarm_of(anchorer, partial, text, sizeof(text)) :
 	    ledger_reason(call->api, ledger, text, sizeof(text));
-	json = json_pack("{s:s, s:s, s:s, s:s, s:o}", "status", !well ?
+	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "status", !well ?
 	    "failed" : reason != NULL ? "degraded" : "ok", "ledger", ledger,
-	    "version", COUNTERSIGN_VERSION, "anchoring", anchorer == NULL ?
+	    "vault", partial ? "partial" : "whole", "version", COUNTERSIGN_VERSION, "anchoring", anchorer == NULL ?
 	    "none" : anchorer_alive(anchorer) ? "running" : "gone", "anchors",
 	    anchors(call->api));
 	if (low && reason == NULL)
@@ -187,15 +206,8 @@ api_health(struct api_call *call)
 		    "everything is refused";
 	if (json != NULL && reason != NULL)
 		json_object_set_new(json, "reason", json_string(reason));
-	if (json != NULL && call->api->options.conf_changed != NULL)
-		json_object_set_new(json, "config", json_string(atomic_load(
-		    call->api->options.conf_changed) ? "changed" : "as read"));
 	if (json != NULL)
-		json_object_set_new(json, "policy", json_string(
-		    gate_pack_differs(call->api->options.gate) ? "changed" :
-		    "as read"));
-	if (json != NULL && counts.space >= 0)
-		json_object_set_new(json, "space", json_integer(counts.space));
+		add_seen(json, call->api, &counts);
 	api_answer(call, well ? 200 : 503, json);
 }
 

@@ -225,6 +225,9 @@ print_json(json_t *daemon, enum client_result result,
 		if (json_object_get(health->json, "anchors") != NULL)
 			json_object_set(out, "anchors",
 			    json_object_get(health->json, "anchors"));
+		if (json_object_get(health->json, "vault") != NULL)
+			json_object_set(out, "vault",
+			    json_object_get(health->json, "vault"));
 		if (json_object_get(health->json, "config") != NULL)
 			json_object_set_new(out, "config_changed",
 			    json_boolean(config_changed(health)));

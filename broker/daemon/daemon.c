@@ -132,6 +132,7 @@ daemon_wait(struct daemon *daemon)
 		look_at_ledger(daemon);
 		look_at_conf(daemon);
 		look_at_pack(daemon);
+		vault_look(&daemon->vault_look, daemon->gate);
 		engine_look(&daemon->conf->policy, daemon->opa,
 		    &daemon->engine_token);
 		log_trim(log, LOG_FILE_MAX);
@@ -182,6 +183,7 @@ daemon_close(struct daemon *daemon)
 		    "record could not be made durable");
 		rc = -1;
 	}
+	vault_look_end(&daemon->vault_look);
 	anchorer_stop(daemon->anchorer);	/* it has the last checkpoint to show */
 	gate_free(daemon->gate);
 	opa_free(daemon->opa);

@@ -16,6 +16,7 @@
 #include "daemon/engine.h"
 #include "daemon/keeper.h"
 #include "daemon/keys.h"
+#include "daemon/vault_look.h"
 #include "discover/discover.h"
 #include "gate/admin.h"
 #include "ledger/recorder/append.h"
@@ -46,6 +47,7 @@ struct daemon {
 	struct plane *plane;
 	struct api *api;
 	uint64_t pack_looks;		/* in a row that found another pack */
+	struct vault_look vault_look;
 	bool sick;			/* the ledger's failure was logged */
 	bool silent;			/* and that its recorder does not answer */
 	char json_path[PATH_MAX];	/* "" while daemon.json is not ours */

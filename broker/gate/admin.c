@@ -139,7 +139,7 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 	    rules_keep(gate, gate->rules, err, err_len) == -1)
 		goto fail;
 	if (secrets_refresh(&gate->secrets, gate->vault, gate->rules) == -1) {
-		snprintf(err, err_len, "out of (locked) memory");
+		secrets_lack(&gate->secrets, err, err_len);
 		goto fail;
 	}
 	return gate;
@@ -280,28 +280,59 @@ gate_secret_record(struct gate *gate, struct ledger_port *port,
 	    json_out_end(&out), false, &receipt, why);
 }
 
+int
+gate_no_memory(struct gate *gate, struct gate_problem *why)
+{
+	char detail[sizeof(why->detail)];
+
+	secrets_lack(&gate->secrets, detail, sizeof(detail));
+	gate_problem_set(why, 503, "gate/memory", detail,
+	    "raise the limit of locked memory (ulimit -l, LimitMEMLOCK=) and restart the daemon");
+	return -1;
+}
+
+bool
+gate_secrets_partial(struct gate *gate)
+{
+	return atomic_load(&gate->secrets.partial);
+}
+
+void
+gate_secrets_why(struct gate *gate, char *buf, size_t cap)
+{
+	secrets_lack(&gate->secrets, buf, cap);
+}
+
+void
+gate_secrets_again(struct gate *gate)
+{
+	struct rules *rules = gate_rules(gate);
+
+	(void)secrets_refresh(&gate->secrets, gate->vault, rules);
+	rules_unref(rules);
+}
+
 static int
 secrets_changed(struct gate *gate, struct gate_problem *why)
 {
 	atomic_fetch_add(&gate->secrets_changed, 1);
 	if (secrets_refresh(&gate->secrets, gate->vault, gate->rules) == 0)
 		return 0;
-	gate_problem_set(why, 503, "gate/memory", "out of locked memory",
-	    "raise the limit of locked memory (ulimit -l)");
-	return -1;
+	return gate_no_memory(gate, why);
 }
 
 /* What cannot be read is looked for nowhere, which is said to whoever adds to it. */
 static bool
 all_known(struct gate *gate, uint32_t version, struct gate_problem *why)
 {
-	char detail[sizeof(why->detail)];
+	char detail[sizeof(why->detail)], lack[sizeof(why->detail)];
 
-	if (!atomic_load(&gate->secrets.partial))
+	if (!gate_secrets_partial(gate))
 		return true;
+	secrets_lack(&gate->secrets, lack, sizeof(lack));
 	snprintf(detail, sizeof(detail), "it is stored as version %u, but not "
-	    "every secret of the vault could be read (from its store, or into "
-	    "locked memory): those are recognised nowhere, and not used", version);
+	    "every secret of the vault could be read: those are recognised "
+	    "nowhere, and not used: %.350s", version, lack);
 	gate_problem_set(why, 503, "secret/not-known", detail,
 	    "raise the limit of locked memory (ulimit -l, LimitMEMLOCK), or revoke superseded versions (`countersign secret list`), and restart the daemon");
 	return false;

@@ -309,6 +309,13 @@ int gate_secret_known(struct gate *gate,
     void (*each)(void *arg, const struct vault_entry *entry), void *arg,
     char *unanswered, size_t cap, struct gate_problem *why);
 
+/* Is there a secret in the vault that could not be read?  It is recognised nowhere and
+ * not used.  Why: for whoever runs the broker. */
+bool gate_secrets_partial(struct gate *gate);
+void gate_secrets_why(struct gate *gate, char *buf, size_t cap);
+/* Read them all again; waits for the store. */
+void gate_secrets_again(struct gate *gate);
+
 /* Read the pack again.  The `policy` record is durable before the new rules
  * decide anything; a bad pack changes nothing (-1, 422). */
 int gate_reload(struct gate *gate, struct ledger_port *port,

@@ -91,9 +91,7 @@ reload_locked(struct gate *gate, struct ledger_port *port,
 	}
 	if (secrets_refresh(&gate->secrets, gate->vault, after) == -1) {
 		rules_unref(after);
-		gate_problem_set(why, 503, "gate/memory", "out of locked memory",
-		    "raise the limit of locked memory (ulimit -l)");
-		return -1;
+		return gate_no_memory(gate, why);
 	}
 	rules_swap(gate, after);
 	cut_changed(gate, before, after);

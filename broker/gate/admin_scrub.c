@@ -39,7 +39,7 @@ gate_scrub_tags(struct gate *gate, uint8_t key[32], gate_scrub_each *each,
 	bool complete;
 
 	randombytes_buf(key, KEYED_LEN);
-	complete = versions_each(gate->vault, tag_version, &tagging);
+	complete = versions_each(gate->vault, tag_version, &tagging, NULL);
 	/* Those in use are known even where the store does not answer now. */
 	if (!complete)
 		secrets_each(&gate->secrets, tag_one, &tagging);

@@ -211,6 +211,9 @@ struct gate_thread {
 	char input[GATE_RECORD_MAX];
 };
 
+/* 503: the secrets find no room in locked memory; -1. */
+int gate_no_memory(struct gate *gate, struct gate_problem *why);
+
 /* A `secret` record; which vault it is and its generation are added where the store
  * has them. */
 struct secret_event {

@@ -139,7 +139,7 @@ gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
 	seal->tags = scan_tags_writer_new();
 	if (seal->scanner == NULL || seal->tags == NULL)
 		goto out;
-	if (!versions_each(gate->vault, take, seal))
+	if (!versions_each(gate->vault, take, seal, NULL))
 		note(seal, "not every secret could be had from the store");
 	gate_tags_tidy(gate->tags_dir, time(NULL));
 	write_tags(gate, run, seal);

@@ -1,10 +1,11 @@
 #include "gate/secrets.h"
 
 #include "gate/impl.h"
-#include "gate/versions.h"
+#include "gate/locked.h"
 #include "redact/redact.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ struct known {
 	size_t n, cap;
 	bool failed;
 	bool partial;		/* the vault did not give them all */
+	struct versions_told told;
 };
 
 static void
@@ -187,7 +189,8 @@ sieve_over(struct vault *vault, const struct held *held, size_t n,
 	struct slice *needles;
 	struct sieve *sieve;
 
-	known->partial = !versions_each(vault, know_version, known);
+	known->partial = !versions_each(vault, know_version, known,
+	    &known->told);
 	if (known->partial)
 		for (size_t i = 0; i < n; i++)
 			if (held[i].secret != NULL)
@@ -223,7 +226,7 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 		if (sieve == NULL) {
 			held_free(held, n);
 			known_free(known.all, known.n);
-			known = (struct known){ .n = 0 };
+			known = (struct known){ .partial = true, .told = known.told };
 			held = NULL;
 			n = 0;
 		}
@@ -242,6 +245,7 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	secrets->known = known.all;
 	secrets->n_known = known.n;
 	secrets->partial = known.partial;
+	secrets->told = known.told;
 	secrets->rules = rules_ref(rules);
 	pthread_rwlock_unlock(&secrets->lock);
 
@@ -250,6 +254,22 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	held_free(old.held, old.n);
 	rules_unref(old.rules);
 	return held != NULL ? 0 : -1;
+}
+
+void
+secrets_lack(struct secrets *secrets, char *buf, size_t cap)
+{
+	char want[GATE_WHY_MAX];
+	size_t used;
+
+	pthread_rwlock_rdlock(&secrets->lock);
+	used = secrets->rules == NULL ? 0 :
+	    bindings_count(rules_bindings(secrets->rules));
+	locked_want(secrets->told.listed > used ? secrets->told.listed : used, used,
+	    want, sizeof(want));
+	snprintf(buf, cap, "%s%s", secrets->told.why[0] != '\0' ?
+	    secrets->told.why : "out of (locked) memory", want);
+	pthread_rwlock_unlock(&secrets->lock);
 }
 
 enum secrets_result

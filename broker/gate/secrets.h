@@ -12,6 +12,7 @@
 
 #include "gate/gate.h"
 #include "gate/sieve.h"
+#include "gate/versions.h"
 #include "vault/vault.h"
 
 #include <pthread.h>
@@ -27,6 +28,7 @@ struct secrets {
 	struct secret **known;	/* referenced */
 	size_t n_known;
 	struct sieve *sieve;	/* over known */
+	struct versions_told told;	/* when they were read */
 	atomic_bool partial;	/* the vault has more, which could not be read: they are not recognised */
 };
 
@@ -53,6 +55,10 @@ enum secrets_result {
  * would not help). */
 const char *secrets_why(enum secrets_result result);
 const char *secrets_remedy(enum secrets_result result);
+
+/* What could not be read, and the locked memory that it all wants where that is the
+ * reason.  Names and places, for whoever runs the broker. */
+void secrets_lack(struct secrets *secrets, char *buf, size_t cap);
 
 /* For one binding, referenced.  The vault has the last word: where it has
  * another version by now, or none, the snapshot is stale.  now: the caller must

@@ -42,14 +42,13 @@ note_one(void *arg, const struct vault_entry *entry)
 /* What was revoked meanwhile is gone; what else cannot be had is missing. */
 static bool
 give(struct vault *vault, const struct version *one, versions_each_one *each,
-    void *arg)
+    void *arg, struct vault_error *error)
 {
 	struct secret *secret = NULL;
-	struct vault_error error;
 	enum vault_status status;
 	uint32_t got;
 
-	status = vault_get(vault, one->name, one->version, &secret, &got, &error);
+	status = vault_get(vault, one->name, one->version, &secret, &got, error);
 	if (status != VAULT_OK)
 		return status == VAULT_REVOKED || status == VAULT_MISSING;
 	each(arg, one->name, one->version, secret);
@@ -57,17 +56,33 @@ give(struct vault *vault, const struct version *one, versions_each_one *each,
 	return true;
 }
 
+static bool
+missing(struct versions_told *told, const char *why)
+{
+	if (told->why[0] == '\0')
+		snprintf(told->why, sizeof(told->why), "%s", why);
+	return false;
+}
+
 bool
-versions_each(struct vault *vault, versions_each_one *each, void *arg)
+versions_each(struct vault *vault, versions_each_one *each, void *arg,
+    struct versions_told *told)
 {
 	struct listing listing = { .n = 0 };
+	struct versions_told here;
 	struct vault_error error;
-	bool complete;
+	bool complete = true;
 
-	complete = vault_list(vault, note_one, &listing, &error) == VAULT_OK &&
-	    !listing.failed;
+	told = told != NULL ? told : &here;
+	told->why[0] = '\0';
+	if (vault_list(vault, note_one, &listing, &error) != VAULT_OK)
+		complete = missing(told, error.text);
+	else if (listing.failed)
+		complete = missing(told, "out of memory");
+	told->listed = listing.n;
 	for (size_t i = 0; i < listing.n; i++)
-		complete = give(vault, &listing.all[i], each, arg) && complete;
+		if (!give(vault, &listing.all[i], each, arg, &error))
+			complete = missing(told, error.text);
 	free(listing.all);
 	return complete;
 }
