@@ -78,6 +78,7 @@ static int
 read_str(const struct json_in_field *field, json_t *value, const char *where,
     char *err, size_t err_len)
 {
+	char what[64];
 	size_t len;
 
 	if (!json_is_string(value))
@@ -85,8 +86,11 @@ read_str(const struct json_in_field *field, json_t *value, const char *where,
 	len = json_string_length(value);
 	if (len < (size_t)field->min)
 		return bad(field, where, "is empty", err, err_len);
-	if (field->max > 0 && len > (size_t)field->max)
-		return bad(field, where, "is too long", err, err_len);
+	if (field->max > 0 && len > (size_t)field->max) {
+		snprintf(what, sizeof(what), "is longer than %lld bytes",
+		    (long long)field->max);
+		return bad(field, where, what, err, err_len);
+	}
 	*(const char **)field->out = json_string_value(value);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 #include "cli/start.h"
 #include "policy/command/command_data.h"
+#include "policy/command/command_sources.h"
 #include "policy/policy.h"
 
 #include <errno.h>
@@ -326,8 +327,8 @@ cmd_stop(const struct opts *opts)
 	return rc;
 }
 
-/* It is in force now, and what is misspelt in it is not: said, since a pack may have
- * members of its own. */
+/* It is in force now, and what is misspelt in it, or was not compiled, is not: said,
+ * since a pack may have members and sources of its own. */
 static void
 look_at_data(void)
 {
@@ -335,6 +336,7 @@ look_at_data(void)
 
 	cli_home_path("pack", path, sizeof(path));
 	(void)command_data_look(path);
+	command_sources_look(path);
 }
 
 int

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "policy/command/command.h"
+#include "policy/command/command_sources.h"
 
 #define ENTRIES_MAX 1000
 
@@ -37,7 +38,8 @@ exec_opa(const char *dir, const char *out, const char *const *entries,
 		argv[k++] = "-e";
 		argv[k++] = entries[i];
 	}
-	if (chdir(dir) != 0)
+	/* It prints what it found wrong where its output goes. */
+	if (chdir(dir) != 0 || dup2(STDERR_FILENO, STDOUT_FILENO) == -1)
 		_exit(126);
 	/* As a bundle, where it is one: else opa warns that it leaves out the
 	 * manifest, and takes every JSON file for data. */
@@ -144,6 +146,7 @@ command_build(const struct command_args *args)
 	if ((pack = command_pack(args, dir)) == NULL)
 		return COMMAND_NO;
 	printf("%s\n", policy_pack_digest(pack));
+	command_sources_check(pack, dir);
 	policy_pack_unref(pack);
 	return COMMAND_YES;
 }

@@ -4,6 +4,7 @@
 
 #include "policy/command/command.h"
 #include "policy/command/command_data.h"
+#include "policy/command/command_sources.h"
 #include "policy/plan/builtin.h"
 
 /* Builtins that can fail, called under `not`: strict mode denies where OPA
@@ -104,6 +105,7 @@ command_check(const struct command_args *args)
 	if (args->key == NULL && pack_files_find(&pack->files, ".signatures.json") != NULL)
 		printf("note: .signatures.json was not looked at: --key FILE takes only what "
 		    "that key signed\n");
+	command_sources_check(pack, args->operand[0]);
 	for (i = 0; i < pack->plan->n_funcs; i++) {
 		w.func = &pack->plan->funcs[i];
 		for (k = 0; k < w.func->n_blocks; k++)

@@ -1,6 +1,7 @@
 /* What a run is asked to be, and its opening. */
 #include "cli/run/run_exposed.h"
 #include "cli/run/run_session.h"
+#include "gate/admin.h"
 
 #include <pwd.h>
 #include <stdlib.h>
@@ -52,6 +53,25 @@ keep_env_check(struct run_session *session)
 	return 0;
 }
 
+/* Names as they are recorded. */
+static int
+names_check(struct run_session *session)
+{
+	static const char *const options[] = { "agent", "principal" };
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *name = opt_value(session->opts, options[i]);
+
+		if (name == NULL || strlen(name) < GATE_NAME_MAX)
+			continue;
+		snprintf(session->err, sizeof(session->err), "--%s: a name has at "
+		    "most %d bytes, this one %zu", options[i], GATE_NAME_MAX - 1,
+		    strlen(name));
+		return -1;
+	}
+	return 0;
+}
+
 /* What the run may do, and how long; -1 with a message. */
 static int
 narrow(struct run_session *session)
@@ -59,7 +79,7 @@ narrow(struct run_session *session)
 	const char *scope;
 	size_t cursor = 0;
 
-	if (keep_env_check(session) != 0)
+	if (keep_env_check(session) != 0 || names_check(session) != 0)
 		return -1;
 	while ((scope = opt_next(session->opts, "scope", &cursor)) != NULL) {
 		if (session->scopes == NULL)
