@@ -27,6 +27,7 @@ static const struct opt value_opts[] = {
 
 static const struct opt revoke_opts[] = {
 	{ "version", 0, "N", false, "only this version; default: all of them" },
+	{ "superseded", 0, NULL, false, "only those that a newer one took the place of" },
 	{ NULL, 0, NULL, false, NULL }
 };
 
@@ -205,35 +206,85 @@ say_what_is_left(const char *name, long long version)
 	client_reply_release(&reply);
 }
 
+/* Version 0: all of them.  0 and nothing said, or a status behind a message. */
+static int
+send_revoke(const char *name, long long version)
+{
+	char path[VAULT_NAME_MAX + 32];
+	struct client_reply reply;
+	json_t *body = json_object();
+	int rc;
+
+	if (version != 0)
+		json_object_set_new(body, "version", json_integer(version));
+	snprintf(path, sizeof(path), "/v1/secrets/%s/revoke", name);
+	if ((rc = ask_daemon("POST", path, body, &reply)) == 0)
+		client_reply_release(&reply);
+	json_decref(body);
+	return rc;
+}
+
+/* Those behind the newest: one that is stored meanwhile is newer still. */
+static int
+revoke_superseded(const char *name)
+{
+	struct client_reply reply;
+	size_t i, n = 0, there = 0;
+	json_t *one;
+	int rc;
+
+	if ((rc = ask_daemon("GET", "/v1/secrets", NULL, &reply)) != 0)
+		return rc;
+	json_array_foreach(json_object_get(reply.json, "secrets"), i, one) {
+		long long version = json_integer_value(json_object_get(one,
+		    "version"));
+
+		if (strcmp(client_str(one, "name"), name) != 0)
+			continue;
+		there++;
+		if (strcmp(client_str(one, "state"), "superseded") != 0)
+			continue;
+		if ((rc = send_revoke(name, version)) != 0)
+			break;
+		printf("%s: version %lld revoked and erased\n", name, version);
+		n++;
+	}
+	client_reply_release(&reply);
+	if (there == 0) {
+		cli_err("there is no secret %s; see `countersign secret list` for "
+		    "what there is", name);
+		return CLI_REFUSED;
+	}
+	if (rc == 0 && n == 0)
+		printf("%s: no version is superseded, or it is revoked already\n",
+		    name);
+	return rc;
+}
+
 static int
 secret_revoke(const struct opts *opts)
 {
-	char path[VAULT_NAME_MAX + 32], err[CLI_ERR_MAX];
-	struct client_reply reply;
+	char err[CLI_ERR_MAX];
 	long long version = 0;
-	json_t *body;
+	const char *name;
 	int rc;
 
 	if ((rc = check_name(opts)) != 0)
 		return rc;
+	name = opts->rest[0];
 	if (opt_number(opts, "version", 1, UINT32_MAX, &version, err,
 	    sizeof(err)) != 0)
 		return cli_usage("%s", err);
-	body = json_object();
-	if (version != 0)
-		json_object_set_new(body, "version", json_integer(version));
-	snprintf(path, sizeof(path), "/v1/secrets/%s/revoke", opts->rest[0]);
-	rc = ask_daemon("POST", path, body, &reply);
-	json_decref(body);
-	if (rc != 0)
+	if (opt_flag(opts, "superseded"))
+		return version == 0 ? revoke_superseded(name) :
+		    cli_usage("--version and --superseded exclude each other");
+	if ((rc = send_revoke(name, version)) != 0)
 		return rc;
 	if (version != 0) {
-		printf("%s: version %lld revoked and erased\n", opts->rest[0],
-		    version);
-		say_what_is_left(opts->rest[0], version);
+		printf("%s: version %lld revoked and erased\n", name, version);
+		say_what_is_left(name, version);
 	} else
-		printf("%s: revoked and erased\n", opts->rest[0]);
-	client_reply_release(&reply);
+		printf("%s: revoked and erased\n", name);
 	return CLI_OK;
 }
 
@@ -290,7 +341,7 @@ const struct cli_command cmd_secret_table[] = {
 	  .summary = "Store a new version, used from the next request on",
 	  .details = value_details },
 	{ .name = "revoke", .operands = "NAME", .opts = revoke_opts, .run = secret_revoke,
-	  .summary = "Erase a secret, or one version, and cut what uses it" },
+	  .summary = "Erase a secret, or some versions of it, and cut what uses them" },
 	{ .name = "list", .operands = "", .opts = list_opts, .run = secret_list,
 	  .summary = "Names, versions and ages; never values" },
 	{ .name = NULL }

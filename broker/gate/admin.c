@@ -334,7 +334,7 @@ all_known(struct gate *gate, uint32_t version, struct gate_problem *why)
 	    "every secret of the vault could be read: those are recognised "
 	    "nowhere, and not used: %.350s", version, lack);
 	gate_problem_set(why, 503, "secret/not-known", detail,
-	    "raise the limit of locked memory (ulimit -l, LimitMEMLOCK), or revoke superseded versions (`countersign secret list`), and restart the daemon");
+	    "raise the limit of locked memory (ulimit -l, LimitMEMLOCK), or revoke superseded versions (`countersign secret revoke NAME --superseded`), and restart the daemon");
 	return false;
 }
 

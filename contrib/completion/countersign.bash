@@ -15,7 +15,7 @@ _countersign()
 	" secret") words="put rotate revoke list --help" ;;
 	" secret put") words="--from-stdin --from-file --help" ;;
 	" secret rotate") words="--from-stdin --from-file --help" ;;
-	" secret revoke") words="--version --help" ;;
+	" secret revoke") words="--version --superseded --help" ;;
 	" secret list") words="--json --help" ;;
 	" bind") words="--service --services --host --header --basic --query --allow --ask --name --port --http --env --no-env --requests --cost --escaped-slash --replace --add --help" ;;
 	" unbind") words="--help" ;;

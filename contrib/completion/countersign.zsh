@@ -46,7 +46,7 @@ case "$at" in
 	' secret') offer=(
 		'put:Store a new secret in the vault'
 		'rotate:Store a new version, used from the next request on'
-		'revoke:Erase a secret, or one version, and cut what uses it'
+		'revoke:Erase a secret, or some versions of it, and cut what uses them'
 		'list:Names, versions and ages; never values'
 		'--help:show help'
 		) ;;
@@ -62,6 +62,7 @@ case "$at" in
 		) ;;
 	' secret revoke') offer=(
 		'--version:only this version; default\: all of them'
+		'--superseded:only those that a newer one took the place of'
 		'--help:show this and exit'
 		) ;;
 	' secret list') offer=(
