@@ -3,7 +3,7 @@
 #   BUILD=dir     where everything built goes (default build)
 #   SAN=1         address and undefined-behaviour sanitizers (default dir build-san)
 #   WERROR=1      warnings are errors (the default in CI and make check)
-#   FUZZ=1         clang's libFuzzer in the fuzz targets (default dir build-fuzz)
+#   FUZZ=1        clang's libFuzzer in the fuzz targets (default dir build-fuzz)
 #   PREFIX, DESTDIR
 
 # A comma where one would separate arguments.
@@ -96,10 +96,7 @@ $(BUILD)/lib$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
 endef
 $(foreach l,$(LIBNAMES),$(eval $(call library,$(l))))
 
-$(BUILD)/countersignd: $(BUILD)/obj/broker/countersignd.o $(ARCHIVES)
-	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
-$(BUILD)/countersign: $(BUILD)/obj/broker/countersign.o $(ARCHIVES)
+$(BUILD)/countersignd $(BUILD)/countersign: $(BUILD)/%: $(BUILD)/obj/broker/%.o $(ARCHIVES)
 	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # The auditor's binary: only ledger/, no network code; static where the system
@@ -161,10 +158,9 @@ install: all
 	$(INSTALL) -d -m 0755 $(D)/lib/systemd/system
 	sed 's|@PREFIX@|$(PREFIX)|g' contrib/systemd/countersignd.service > $(D)/lib/systemd/system/countersignd.service
 	chmod 0644 $(D)/lib/systemd/system/countersignd.service
-	set -e; test ! -d contrib/completion || { \
-	    $(INSTALL) -D -m 0644 contrib/completion/countersign.bash $(D)/share/bash-completion/completions/countersign; \
-	    $(INSTALL) -D -m 0644 contrib/completion/countersign.zsh $(D)/share/zsh/site-functions/_countersign; \
-	    $(INSTALL) -D -m 0644 contrib/completion/countersign.fish $(D)/share/fish/vendor_completions.d/countersign.fish; }
+	$(INSTALL) -D -m 0644 contrib/completion/countersign.bash $(D)/share/bash-completion/completions/countersign
+	$(INSTALL) -D -m 0644 contrib/completion/countersign.zsh $(D)/share/zsh/site-functions/_countersign
+	$(INSTALL) -D -m 0644 contrib/completion/countersign.fish $(D)/share/fish/vendor_completions.d/countersign.fish
 
 # What install put there; homes, vaults and ledgers are nobody's but yours.
 uninstall:

@@ -3,6 +3,7 @@
  * is lost, or may be known to others.  Nothing but the trust of clients hangs on
  * it: runs are given the new one by themselves.
  */
+#include "cli/aside.h"
 #include "cli/cmd.h"
 #include "cli/home_key.h"
 #include "daemon/harden.h"
@@ -15,13 +16,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
 struct renew {
-	char old[PATH_MAX], aside[PATH_MAX], next[PATH_MAX];
+	struct aside paths;
 	bool had_one;
 	char err[CLI_ERR_MAX];
 };
@@ -29,22 +29,6 @@ struct renew {
 static const char details[] =
 "The old one is moved to HOME/ca-<time>.  Stop the daemon first.  Runs are given\n"
 "the new one by themselves; where ca/ca.pem was copied to, copy it again.";
-
-static int
-name_paths(struct renew *renew)
-{
-	char name[64];
-	time_t now = time(NULL);
-	struct tm utc;
-
-	if (gmtime_r(&now, &utc) == NULL ||
-	    strftime(name, sizeof(name), "ca-%Y%m%dT%H%M%SZ", &utc) == 0)
-		return -1;
-	cli_home_path("ca", renew->old, sizeof(renew->old));
-	cli_home_path("ca.new", renew->next, sizeof(renew->next));
-	cli_home_path(name, renew->aside, sizeof(renew->aside));
-	return 0;
-}
 
 /* Held for as long as this process lives: a daemon would go on with the old. */
 static int
@@ -66,10 +50,10 @@ clean_next(const struct renew *renew)
 	char path[PATH_MAX + 16];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		snprintf(path, sizeof(path), "%s/%s", renew->next, names[i]);
+		snprintf(path, sizeof(path), "%s/%s", renew->paths.next, names[i]);
 		(void)unlink(path);
 	}
-	(void)rmdir(renew->next);
+	(void)rmdir(renew->paths.next);
 }
 
 static int
@@ -80,14 +64,14 @@ make_next(struct renew *renew)
 	char pem[PATH_MAX + 16], bundle[PATH_MAX + 16];
 	int status = -1;
 
-	snprintf(pem, sizeof(pem), "%s/ca.pem", renew->next);
-	snprintf(bundle, sizeof(bundle), "%s/bundle.pem", renew->next);
+	snprintf(pem, sizeof(pem), "%s/ca.pem", renew->paths.next);
+	snprintf(bundle, sizeof(bundle), "%s/bundle.pem", renew->paths.next);
 	clean_next(renew);
 	if (key == NULL)
 		snprintf(renew->err, sizeof(renew->err), "out of memory");
 	else if (home_key("ca", key, renew->err, sizeof(renew->err)) != 0)
 		;
-	else if (ca_create(renew->next, key, CMD_CA_NAME, &why) != VAULT_OK)
+	else if (ca_create(renew->paths.next, key, CMD_CA_NAME, &why) != VAULT_OK)
 		snprintf(renew->err, sizeof(renew->err), "local CA: %s", why.text);
 	else if (ca_write_bundle(pem, bundle) != 0)
 		(void)trouble(renew->err, sizeof(renew->err), bundle, errno);
@@ -103,15 +87,15 @@ make_next(struct renew *renew)
 static int
 put_in_place(struct renew *renew)
 {
-	renew->had_one = rename(renew->old, renew->aside) == 0;
+	renew->had_one = rename(renew->paths.old, renew->paths.aside) == 0;
 	if (!renew->had_one && errno != ENOENT)
-		return trouble(renew->err, sizeof(renew->err), renew->aside,
+		return trouble(renew->err, sizeof(renew->err), renew->paths.aside,
 		    errno);
-	if (rename(renew->next, renew->old) == 0)
+	if (rename(renew->paths.next, renew->paths.old) == 0)
 		return 0;
-	(void)trouble(renew->err, sizeof(renew->err), renew->old, errno);
-	if (renew->had_one && rename(renew->aside, renew->old) != 0)
-		cli_err("the old authority is in %s", renew->aside);
+	(void)trouble(renew->err, sizeof(renew->err), renew->paths.old, errno);
+	if (renew->had_one && rename(renew->paths.aside, renew->paths.old) != 0)
+		cli_err("the old authority is in %s", renew->paths.aside);
 	return -1;
 }
 
@@ -125,7 +109,8 @@ renew_ca(const struct opts *opts)
 	if ((rc = cli_need_home()) != 0)
 		return rc;
 	rc = CLI_REFUSED;
-	if (sodium_init() >= 0 && name_paths(&renew) == 0 &&
+	if (sodium_init() >= 0 &&
+	    aside_name("ca", &renew.paths, renew.err, sizeof(renew.err)) == 0 &&
 	    harden_process(renew.err, sizeof(renew.err)) == 0 &&
 	    harden_memory(true, &locked, renew.err, sizeof(renew.err)) == 0 &&
 	    (fd = keep_daemon_out(&renew)) >= 0 && make_next(&renew) == 0 &&
@@ -134,9 +119,9 @@ renew_ca(const struct opts *opts)
 	else
 		cli_err("%s", renew.err);
 	if (rc == CLI_OK)
-		printf("A new local authority: %s/ca.pem\n", renew.old);
+		printf("A new local authority: %s/ca.pem\n", renew.paths.old);
 	if (rc == CLI_OK && renew.had_one)
-		printf("The old one is in %s\n", renew.aside);
+		printf("The old one is in %s\n", renew.paths.aside);
 	if (fd >= 0)
 		close(fd);
 	return rc;

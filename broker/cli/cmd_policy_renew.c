@@ -2,6 +2,7 @@
  * countersign policy renew: the rules of this version's default pack in a home
  * that an older version made.  What people edit, data.json, stays.
  */
+#include "cli/aside.h"
 #include "cli/cmd.h"
 #include "cli/data.h"
 #include "policy/policy.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 const char cmd_policy_renew_details[] =
@@ -20,47 +20,23 @@ const char cmd_policy_renew_details[] =
 "changed, or others took their place, look there.";
 
 struct renew {
-	char old[PATH_MAX], aside[PATH_MAX], next[PATH_MAX];
+	struct aside paths;
 	char err[CLI_ERR_MAX];
 };
-
-static int
-name_paths(struct renew *renew)
-{
-	char name[64];
-	time_t now = time(NULL);
-	struct tm utc;
-	size_t len;
-
-	if (gmtime_r(&now, &utc) == NULL || (len = strftime(name,
-	    sizeof(name), "pack-%Y%m%dT%H%M%SZ", &utc)) == 0) {
-		snprintf(renew->err, sizeof(renew->err), "the clock tells no date");
-		return -1;
-	}
-	cli_home_path("pack", renew->old, sizeof(renew->old));
-	cli_home_path("pack.new", renew->next, sizeof(renew->next));
-	cli_home_path(name, renew->aside, sizeof(renew->aside));
-	/* There may be one of the same second. */
-	for (int i = 2; i < 10 && access(renew->aside, F_OK) == 0; i++) {
-		snprintf(name + len, sizeof(name) - len, "-%d", i);
-		cli_home_path(name, renew->aside, sizeof(renew->aside));
-	}
-	return 0;
-}
 
 /* What a failure left, now or the last time: files only. */
 static void
 clean_next(const struct renew *renew)
 {
 	struct dirent *entry;
-	DIR *dir = opendir(renew->next);
+	DIR *dir = opendir(renew->paths.next);
 
 	if (dir == NULL)
 		return;
 	while ((entry = readdir(dir)) != NULL)
 		(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	closedir(dir);
-	(void)rmdir(renew->next);
+	(void)rmdir(renew->paths.next);
 }
 
 static int
@@ -71,10 +47,10 @@ make_next(struct renew *renew, const struct data *data)
 	size_t len;
 
 	clean_next(renew);
-	if (policy_default_pack_write(renew->next, renew->err,
+	if (policy_default_pack_write(renew->paths.next, renew->err,
 	    sizeof(renew->err)) != 0)
 		return -1;
-	snprintf(path, sizeof(path), "%s/data.json", renew->next);
+	snprintf(path, sizeof(path), "%s/data.json", renew->paths.next);
 	bytes = data_bytes(data, &len);
 	return private_file_replace(path, bytes, len) == 0 ? 0 :
 	    trouble(renew->err, sizeof(renew->err), path, errno);
@@ -85,8 +61,8 @@ static int
 compare(struct renew *renew)
 {
 	char why[CLI_ERR_MAX];
-	struct policy_pack *old = policy_pack_load(renew->old, why, sizeof(why));
-	struct policy_pack *next = policy_pack_load(renew->next, why, sizeof(why));
+	struct policy_pack *old = policy_pack_load(renew->paths.old, why, sizeof(why));
+	struct policy_pack *next = policy_pack_load(renew->paths.next, why, sizeof(why));
 	int rc = -1;
 
 	if (next == NULL)
@@ -104,13 +80,13 @@ compare(struct renew *renew)
 static int
 put_in_place(struct renew *renew)
 {
-	if (rename(renew->old, renew->aside) != 0)
-		return trouble(renew->err, sizeof(renew->err), renew->aside, errno);
-	if (rename(renew->next, renew->old) == 0)
+	if (rename(renew->paths.old, renew->paths.aside) != 0)
+		return trouble(renew->err, sizeof(renew->err), renew->paths.aside, errno);
+	if (rename(renew->paths.next, renew->paths.old) == 0)
 		return 0;
-	(void)trouble(renew->err, sizeof(renew->err), renew->old, errno);
-	if (rename(renew->aside, renew->old) != 0)
-		cli_err("the pack is in %s", renew->aside);
+	(void)trouble(renew->err, sizeof(renew->err), renew->paths.old, errno);
+	if (rename(renew->paths.aside, renew->paths.old) != 0)
+		cli_err("the pack is in %s", renew->paths.aside);
 	return -1;
 }
 
@@ -119,8 +95,8 @@ put_back(void *arg)
 {
 	const struct renew *renew = arg;
 
-	return rename(renew->old, renew->next) == 0 ?
-	    rename(renew->aside, renew->old) : -1;
+	return rename(renew->paths.old, renew->paths.next) == 0 ?
+	    rename(renew->paths.aside, renew->paths.old) : -1;
 }
 
 /* A daemon that runs decides by it at once; what it refuses is put back. */
@@ -130,7 +106,7 @@ tell_daemon(struct renew *renew)
 	char kept[2 * PATH_MAX + 80];
 
 	snprintf(kept, sizeof(kept), "%s is renewed; the daemon still decides by "
-	    "the old one, in %s", renew->old, renew->aside);
+	    "the old one, in %s", renew->paths.old, renew->paths.aside);
 	return data_put_in_force(put_back, renew,
 	    "the pack was put back as it was", kept);
 }
@@ -140,8 +116,8 @@ renew_pack(struct renew *renew, const struct data *data)
 {
 	int same, rc;
 
-	if (name_paths(renew) != 0 || make_next(renew, data) != 0 ||
-	    (same = compare(renew)) < 0)
+	if (aside_name("pack", &renew->paths, renew->err, sizeof(renew->err)) != 0 ||
+	    make_next(renew, data) != 0 || (same = compare(renew)) < 0)
 		return CLI_REFUSED;
 	if (same) {
 		puts("The pack's rules are this version's already.");
@@ -151,7 +127,7 @@ renew_pack(struct renew *renew, const struct data *data)
 		return CLI_REFUSED;
 	if ((rc = tell_daemon(renew)) == CLI_OK)
 		printf("The pack has this version's rules, and its own data.\n"
-		    "The old one is in %s\n", renew->aside);
+		    "The old one is in %s\n", renew->paths.aside);
 	return rc;
 }
 

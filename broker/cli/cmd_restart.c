@@ -4,6 +4,7 @@
  * new key, and a first record that names the old ledger's last checkpoint.
  * Going on with the old one would sign a second history of it.
  */
+#include "cli/aside.h"
 #include "cli/cmd.h"
 #include "cli/home_key.h"
 #include "daemon/harden.h"
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -37,7 +37,7 @@ const char cmd_restart_details[] =
 "first; then tell auditors and witnesses the vkey that this prints.";
 
 struct restart {
-	char old[PATH_MAX], aside[PATH_MAX], next[PATH_MAX];
+	struct aside paths;
 	char origin[NOTE_NAME_MAX + 1];
 	char *note;		/* the old ledger's last checkpoint */
 	size_t note_len;
@@ -59,7 +59,7 @@ lock_old(struct restart *restart)
 	char path[PATH_MAX + 8];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/lock", restart->old);
+	snprintf(path, sizeof(path), "%s/lock", restart->paths.old);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
@@ -80,7 +80,7 @@ read_old(struct restart *restart)
 	struct checkpoint checkpoint;
 	struct note note;
 	const char *why = "";
-	int dirfd = evidence_dir(restart->old);
+	int dirfd = evidence_dir(restart->paths.old);
 
 	if (dirfd >= 0) {
 		restart->note = evidence_read(dirfd, "checkpoint",
@@ -91,7 +91,7 @@ read_old(struct restart *restart)
 	    restart->note_len, &why) != 0 || checkpoint_parse(&checkpoint,
 	    note.text, note.text_len) != 0) {
 		snprintf(restart->err, sizeof(restart->err), "%.900s has "
-		    "no checkpoint that can be read", restart->old);
+		    "no checkpoint that can be read", restart->paths.old);
 		return -1;
 	}
 	memcpy(restart->origin, checkpoint.origin, sizeof(restart->origin));
@@ -124,22 +124,6 @@ choose_origin(struct restart *restart, const char *given)
 	return 0;
 }
 
-static int
-name_paths(struct restart *restart)
-{
-	char name[64];
-	time_t now = time(NULL);
-	struct tm utc;
-
-	if (gmtime_r(&now, &utc) == NULL ||
-	    strftime(name, sizeof(name), "ledger-%Y%m%dT%H%M%SZ", &utc) == 0)
-		return -1;
-	cli_home_path("ledger", restart->old, sizeof(restart->old));
-	cli_home_path("ledger.new", restart->next, sizeof(restart->next));
-	cli_home_path(name, restart->aside, sizeof(restart->aside));
-	return 0;
-}
-
 /* --- the new one ------------------------------------------------------- */
 
 /* What the first record is to name. */
@@ -149,7 +133,7 @@ write_continues(struct restart *restart)
 	char path[PATH_MAX + 16];
 	int fd, status = -1;
 
-	snprintf(path, sizeof(path), "%s/continues", restart->next);
+	snprintf(path, sizeof(path), "%s/continues", restart->paths.next);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fail_errno(restart, path);
@@ -169,10 +153,10 @@ make_next(struct restart *restart, const uint8_t *key, uint8_t *seed)
 	char path[PATH_MAX + 8];
 
 	randombytes_buf(seed, crypto_sign_SEEDBYTES);
-	if (ledger_create(restart->next, restart->origin, seed, restart->err,
+	if (ledger_create(restart->paths.next, restart->origin, seed, restart->err,
 	    sizeof(restart->err)) != 0 || write_continues(restart) != 0)
 		return -1;
-	snprintf(path, sizeof(path), "%s/seed", restart->next);
+	snprintf(path, sizeof(path), "%s/seed", restart->paths.next);
 	if (sealed_write(path, key, KEYS_SEED_LABEL, seed,
 	    crypto_sign_SEEDBYTES, &why) == VAULT_OK)
 		return 0;
@@ -190,10 +174,10 @@ clean_next(const struct restart *restart)
 	char path[PATH_MAX + 16];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		snprintf(path, sizeof(path), "%s/%s", restart->next, names[i]);
+		snprintf(path, sizeof(path), "%s/%s", restart->paths.next, names[i]);
 		(void)unlink(path);
 	}
-	(void)rmdir(restart->next);
+	(void)rmdir(restart->paths.next);
 }
 
 static int
@@ -220,13 +204,13 @@ make(struct restart *restart)
 static int
 put_in_place(struct restart *restart)
 {
-	if (rename(restart->old, restart->aside) != 0)
-		return fail_errno(restart, restart->aside);
-	if (rename(restart->next, restart->old) == 0)
+	if (rename(restart->paths.old, restart->paths.aside) != 0)
+		return fail_errno(restart, restart->paths.aside);
+	if (rename(restart->paths.next, restart->paths.old) == 0)
 		return 0;
-	fail_errno(restart, restart->old);
-	if (rename(restart->aside, restart->old) != 0)
-		cli_err("the old ledger is in %s", restart->aside);
+	fail_errno(restart, restart->paths.old);
+	if (rename(restart->paths.aside, restart->paths.old) != 0)
+		cli_err("the old ledger is in %s", restart->paths.aside);
 	return -1;
 }
 
@@ -236,13 +220,13 @@ tell(const struct restart *restart)
 	char path[PATH_MAX + 16], vkey[NOTE_VKEY_MAX + 2] = "";
 	FILE *in;
 
-	snprintf(path, sizeof(path), "%s/log.vkey", restart->old);
+	snprintf(path, sizeof(path), "%s/log.vkey", restart->paths.old);
 	if ((in = input_open(path)) == NULL ||
 	    fgets(vkey, sizeof(vkey), in) == NULL)
 		vkey[0] = '\0';
 	if (in != NULL)
 		fclose(in);
-	fprintf(stderr, "The old ledger is in %s: keep it.\n", restart->aside);
+	fprintf(stderr, "The old ledger is in %s: keep it.\n", restart->paths.aside);
 	fputs(vkey, stdout);
 	return CLI_OK;
 }
@@ -259,7 +243,8 @@ cmd_restart(const struct opts *opts)
 		return rc != 0 ? rc : CLI_USAGE;
 	}
 	rc = CLI_USAGE;
-	if (sodium_init() >= 0 && name_paths(restart) == 0 &&
+	if (sodium_init() >= 0 &&
+	    aside_name("ledger", &restart->paths, restart->err, sizeof(restart->err)) == 0 &&
 	    harden_process(restart->err, sizeof(restart->err)) == 0 &&
 	    harden_memory(true, &locked, restart->err,
 	    sizeof(restart->err)) == 0 &&

@@ -136,12 +136,8 @@ store(const struct opts *opts, bool rotate)
 		cli_err("%s", err);
 		return CLI_USAGE;
 	}
-	if (start_daemon(&started, err, sizeof(err)) == 0) {
+	if ((rc = start_needed(&started)) == 0)
 		rc = send_value(opts->rest[0], secret, rotate);
-	} else {
-		cli_err("%s", err);
-		rc = CLI_REFUSED;
-	}
 	secret_unref(secret);
 	return rc;
 }
@@ -163,17 +159,12 @@ static int
 ask_daemon(const char *method, const char *path, json_t *body,
     struct client_reply *reply)
 {
-	char err[CLI_ERR_MAX] = "";
 	enum client_result result;
 	bool started;
 	int rc;
 
-	if ((rc = cli_need_home()) != 0)
+	if ((rc = start_needed(&started)) != 0)
 		return rc;
-	if (start_daemon(&started, err, sizeof(err)) != 0) {
-		cli_err("%s", err);
-		return CLI_REFUSED;
-	}
 	result = client_operator(method, path, body, reply);
 	if (result == CLIENT_OK)
 		return 0;

@@ -27,16 +27,11 @@ const struct opt cmd_status_opts[] = {
 int
 cmd_start(const struct opts *opts)
 {
-	char err[CLI_ERR_MAX] = "";
 	bool started;
-	int rc;
+	int rc = start_needed(&started);
 
-	if ((rc = cli_need_home()) != 0)
+	if (rc != 0)
 		return rc;
-	if (start_daemon(&started, err, sizeof(err)) != 0) {
-		cli_err("%s", err);
-		return CLI_REFUSED;
-	}
 	puts(started ? "the daemon runs" : "the daemon runs already");
 	return CLI_OK;
 }

@@ -296,3 +296,17 @@ out:
 		close(lock);
 	return rc;
 }
+
+int
+start_needed(bool *started)
+{
+	char err[CLI_ERR_MAX] = "";
+	int rc = cli_need_home();
+
+	if (rc != 0)
+		return rc;
+	if (start_daemon(started, err, sizeof(err)) == 0)
+		return 0;
+	cli_err("%s", err);
+	return CLI_REFUSED;
+}

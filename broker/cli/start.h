@@ -14,6 +14,10 @@
  */
 int start_daemon(bool *started, char *err, size_t err_len);
 
+/* The same for a command that needs a home with a daemon: 0, or the exit status, and
+ * the reason was said. */
+int start_needed(bool *started);
+
 /* HOME/run/daemon.json, NULL where there is none; json_decref it. */
 json_t *start_daemon_json(void);
 
