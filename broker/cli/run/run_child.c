@@ -1,7 +1,6 @@
 #include "cli/run/run_child.h"
 #include "cli/cli.h"
-#include "cli/run/run_limits.h"
-#include "cli/run/run_tty.h"
+#include "cli/run/run_filter.h"
 #include "ledger/confine.h"
 
 #include <errno.h>
@@ -68,10 +67,10 @@ become(const struct run_child *child, int fd, pid_t parent,
 	if (child->hide != NULL)
 		hide(child, fd);
 	/* Without the rights for it nothing is hidden, either, and that was said. */
-	if (run_tty_guard() != 0 && errno != EACCES)
+	if (run_filter_typing() != 0 && errno != EACCES)
 		cli_err("note: the command could type into this terminal: %s",
 		    strerror(errno));
-	if (run_limits_guard() != 0 && errno != EACCES)
+	if (run_filter_limits() != 0 && errno != EACCES)
 		cli_err("note: the command could set limits of the daemon: %s",
 		    strerror(errno));
 	/* An agent must not go on without its broker. */

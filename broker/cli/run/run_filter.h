@@ -1,37 +1,27 @@
-/* The words of the seccomp filters that a command gets, and the tables of system
- * calls that its kernel answers to.  FILTER_ARCH is not there where no filter is. */
+/*
+ * What a command must not ask the kernel for, though it is the same user's as we are:
+ * seccomp filters, each of which looks at one call and at nothing else, for this
+ * process and all below it, for good.  They need the rights of a name space's root,
+ * which hiding the home gave, or root's own.  0, or -1 with errno: EACCES without
+ * those rights, ENOSYS on a processor that is not known here.
+ */
 #ifndef BROKER_CLI_RUN_RUN_FILTER_H
 #define BROKER_CLI_RUN_RUN_FILTER_H
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdint.h>
+/*
+ * To type into the terminal of the shell that it was started from: TIOCSTI and
+ * TIOCLINUX (ioctl_tty(2)) put characters before the shell that it reads, and runs,
+ * as its user's own, once the command has ended.
+ */
+int run_filter_typing(void);
 
-#if defined(__x86_64__)
-#define FILTER_ARCH AUDIT_ARCH_X86_64
-#define FILTER_OTHER_ARCH AUDIT_ARCH_I386
-#elif defined(__aarch64__)
-#define FILTER_ARCH AUDIT_ARCH_AARCH64
-#define FILTER_OTHER_ARCH AUDIT_ARCH_ARM
-#elif defined(__riscv) && __riscv_xlen == 64
-#define FILTER_ARCH AUDIT_ARCH_RISCV64
-#define FILTER_OTHER_ARCH FILTER_ARCH
-#endif
-
-/* Of an argument; the kernel takes the low half of one of 32 bits and no more. */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define FILTER_LOW(i) (offsetof(struct seccomp_data, args) + 8 * (i))
-#define FILTER_HIGH(i) (FILTER_LOW(i) + 4)
-#else
-#error "the low half of an argument stands elsewhere"
-#endif
-
-#define LOAD_AT(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)
-#define LOAD(member) LOAD_AT(offsetof(struct seccomp_data, member))
-#define IF_EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, \
-	(uint32_t)(value), yes, no)
-#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, value)
+/*
+ * To set limits of a process by its number (prlimit(2)): with no descriptors, or no
+ * file that may grow, the daemon of the same user serves nobody, and one second of
+ * processor time kills it.  Being non-dumpable does not keep that out: the kernel asks
+ * for the same user, and nothing else.  Its own (number 0, which is what setrlimit
+ * does) and all reading go on.
+ */
+int run_filter_limits(void);
 
 #endif
