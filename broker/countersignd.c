@@ -9,7 +9,6 @@
 #include "log.h"
 #include "secret.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

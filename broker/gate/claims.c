@@ -5,7 +5,6 @@
 #include "gate/admin.h"
 
 #include "gate/impl.h"
-#include "gate/run.h"
 #include "ledger/coverage/claim.h"
 #include "ledger/record/json_out.h"
 

@@ -4,7 +4,6 @@
  * tags to do it again, for those that are strong enough to be tagged.
  */
 #include "gate/impl.h"
-#include "gate/run.h"
 #include "gate/versions.h"
 #include "ledger/record/json_out.h"
 #include "ledger/scan/scan.h"

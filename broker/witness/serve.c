@@ -1,6 +1,5 @@
 #include "witness/serve.h"
 
-#include "ledger/anchor/submission.h"
 #include "log.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,6 @@
  * Taking a run's part out of a ledger: what it costs follows from what was
  * written since the run was opened, not from what was written before.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

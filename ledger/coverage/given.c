@@ -10,7 +10,6 @@
 #include "ledger/coverage/coverage.h"
 #include "ledger/coverage/given.h"
 #include "ledger/coverage/truth.h"
-#include "ledger/evidence/evidence.h"
 #include "ledger/io.h"
 
 char *

@@ -12,7 +12,6 @@
 
 #include "ledger/input.h"
 #include "ledger/output/out_file.h"
-#include "ledger/record/json_out.h"
 #include "ledger/scan/baseline.h"
 
 #define TYPE "countersign-scan-baseline"

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ledger/scan/scan.h"
 #include "ledger/scan/stream_impl.h"
 #include "ledger/scan/view/edges.h"
 

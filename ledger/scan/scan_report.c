@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
 
 #include "ledger/output/sarif_parts.h"
 #include "ledger/record/json_out.h"

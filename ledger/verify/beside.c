@@ -1,9 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "ledger/evidence/evidence.h"
 #include "ledger/tree/hashes.h"
 #include "ledger/verify/beside.h"
 #include "ledger/verify/locate.h"

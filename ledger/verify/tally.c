@@ -1,7 +1,6 @@
 #include "ledger/verify/tally.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/evidence/facts.h"

@@ -1,5 +1,4 @@
 /* Which variables hold a real secret. */
-#include "cli/client.h"
 #include "cli/run/run_env.h"
 #include "cli/run/run_views.h"
 #include "ledger/scan/format/formats.h"

@@ -1,7 +1,6 @@
 /* What the pattern library looks for: short expressions, one for each anchor of
  * the table, in each direction. */
 #include <assert.h>
-#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

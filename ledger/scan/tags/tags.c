@@ -7,7 +7,6 @@
 #include <openssl/evp.h>
 #include <sodium.h>
 
-#include "ledger/scan/format/formats.h"
 #include "ledger/scan/tags/tags.h"
 #include "ledger/scan/tags/tags_impl.h"
 #include "ledger/scan/view/classes.h"
