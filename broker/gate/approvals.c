@@ -385,8 +385,9 @@ answer_body(const struct approval *one, const struct gate_approval_answer *answe
 	json_out_object(&out, NULL);
 	json_out_str(&out, "decision", answer->approve ? "allow" : "deny");
 	json_out_str(&out, "rule", answer->approve ? "ask/approved" : "ask/denied");
-	json_out_str(&out, "reason", answer->approve ?
-	    "a person agreed" : "a person did not agree");
+	json_out_str(&out, "reason", answer->approve ? "a person agreed" :
+	    one->state == GIVEN ? "a person took their consent back" :
+	    "a person did not agree");
 	json_out_str(&out, "by", "person");
 	json_out_str(&out, "kind", "action");
 	json_out_str(&out, "route", "api");
@@ -404,9 +405,18 @@ answer_body(const struct approval *one, const struct gate_approval_answer *answe
 	return json_out_end(&out);
 }
 
+/* A consent for the run can be taken back, since it stands for long. */
+static bool
+answerable(const struct approval *one, bool approve)
+{
+	return !one->answering && (one->state == WAITING ||
+	    (one->state == GIVEN && one->for_run && !approve));
+}
+
 /* NULL with a problem, or it is the caller's to answer. */
 static struct approval *
-take(struct approvals *approvals, struct slice id, struct gate_problem *why)
+take(struct approvals *approvals, struct slice id, bool approve,
+    struct gate_problem *why)
 {
 	struct approval *one;
 
@@ -417,7 +427,7 @@ take(struct approvals *approvals, struct slice id, struct gate_problem *why)
 		gate_problem_set(why, 404, "approval/unknown",
 		    "there is no such question: its run is over, it was asked too long ago, or its consent was used",
 		    "see `countersign approve`");
-	} else if (one->answering || one->state != WAITING) {
+	} else if (!answerable(one, approve)) {
 		gate_problem_set(why, 409, "approval/answered",
 		    "the question has its answer already",
 		    "see `countersign approve`");
@@ -491,7 +501,7 @@ gate_approval_answer(struct gate *gate, struct ledger_port *port, struct slice i
     struct gate_problem *why)
 {
 	struct approvals *approvals = &gate->approvals;
-	struct approval *one = take(approvals, id, why);
+	struct approval *one = take(approvals, id, answer->approve, why);
 	struct gate_approval_info info;
 	struct ledger_receipt receipt;
 	char name[GATE_ID_MAX];

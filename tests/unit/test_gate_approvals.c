@@ -489,6 +489,43 @@ test_reload(void **state)
 	stop(&s);
 }
 
+/* A consent for the run can be taken back; one for once cannot, it may be in use. */
+static void
+test_taken_back(void **state)
+{
+	char id[GATE_ID_MAX], once[GATE_ID_MAX];
+	struct scene s;
+
+	start(&s);
+	post(&s, ISSUES);
+	held(id);
+	assert_int_equal(answer(&s, id, true, true), 0);
+	post(&s, ISSUES);
+	allowed("hub");
+	assert_int_equal(answer(&s, id, true, false), -1);
+	assert_string_equal(why.rule, "approval/answered");
+	fake_status = LEDGER_FAILED;
+	assert_int_equal(answer(&s, id, false, false), -1);
+	fake_status = LEDGER_DURABLE;
+	post(&s, ISSUES);
+	allowed("hub");
+	assert_int_equal(answer(&s, id, false, false), 0);
+	assert_string_equal(last_state, "denied");
+	assert_non_null(strstr(fake_last("refusal"), "took their consent back"));
+	assert_non_null(strstr(fake_last("refusal"), id));
+	post(&s, ISSUES);
+	refused(403, "ask/denied");
+	assert_int_equal(answer(&s, id, false, false), -1);
+	assert_string_equal(why.rule, "approval/answered");
+
+	post(&s, ISSUES "/2");
+	held(once);
+	assert_int_equal(answer(&s, once, true, false), 0);
+	assert_int_equal(answer(&s, once, false, false), -1);
+	assert_string_equal(why.rule, "approval/answered");
+	stop(&s);
+}
+
 static char told_id[GATE_ID_MAX];
 
 static void
@@ -534,6 +571,7 @@ main(void)
 		cmocka_unit_test(test_every_run_has_place),
 		cmocka_unit_test(test_kept_of_one_run),
 		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_told),
 	};
 

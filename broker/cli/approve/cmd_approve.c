@@ -18,7 +18,20 @@ const char cmd_approve_details[] =
 "of an ID is enough, where no other one begins so. An answer is good for the request\n"
 "that waits, or for the next one like it: same run, method, URL and secret.\n"
 "Look at the URL: that is what you agree to; of a grant, also at how often and how long.\n"
-"Bodies are not shown.";
+"Bodies are not shown. --deny also takes back what was approved with --for-run.";
+
+/* Consents that stand until a run ends. */
+static size_t
+standing(const json_t *list)
+{
+	json_t *one;
+	size_t i, n = 0;
+
+	json_array_foreach(list, i, one)
+		n += strcmp(client_str(one, "state"), "approved") == 0 &&
+		    json_is_null(json_object_get(one, "expires"));
+	return n;
+}
 
 /* What is asked by those that wait: how one goes on. */
 static void
@@ -35,6 +48,9 @@ print_list(const json_t *list)
 	else
 		puts("`countersign approve ID` approves one once, --for-run until "
 		    "its run ends, --deny denies");
+	if (standing(list) > 0)
+		printf("consents that stand until their run ends: %zu (--json "
+		    "shows them, --deny ID takes one back)\n", standing(list));
 }
 
 static int
