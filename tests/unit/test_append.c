@@ -140,6 +140,8 @@ what_breaks_the_format_is_refused_and_declared(void **state)
 		{ "use", "-r", SCRATCH_POLICY, "{}", 2, false },
 		{ "use", "", SCRATCH_POLICY, "{}", 2, false },
 		{ "use", "r\"1", SCRATCH_POLICY, "{}", 2, false },
+		{ "use", "r1", "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeFF", "{}", 2, false },
+		{ "use", "r1", "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddee\",", "{}", 2, false },
 		{ "use", "r1", SCRATCH_POLICY, "[]", 2, false },
 		{ "use", "r1", SCRATCH_POLICY, "{}\n{}", 5, false },
 		{ "use", "r1", SCRATCH_POLICY, "{\"a\":1},\"b\":{}", 14, false },

@@ -142,6 +142,31 @@ every_bit_and_cut(void **state)
 	assert_int_equal(checkpoint_open(&got, buf, len, &key, &why), 0);
 }
 
+/* Nobody honest adds a bad one, before or behind the good one. */
+static void
+two_signatures_of_a_key(void **state)
+{
+	char buf[CHECKPOINT_NOTE_MAX + 1], both[2 * CHECKPOINT_NOTE_MAX], *line, *other;
+	size_t len = sample(buf, sizeof(buf)), n, i;
+	struct note note;
+	const char *why;
+
+	line = (char *)memmem(buf, len, "\n\n", 2) + 2;
+	n = (size_t)(buf + len - line);
+	memcpy(both, buf, len);
+	memcpy(both + len, line, n);
+	assert_int_equal(note_parse(&note, both, len + n, &why), 0);
+	assert_int_equal(note.count, 2);
+	assert_int_equal(note_verify(&note, &key, NULL), NOTE_GOOD);
+	for (i = 0; i < 2; i++) {
+		other = both + len + i * n - 30;
+		*other = *other == 'A' ? 'B' : 'A';
+		assert_int_equal(note_parse(&note, both, len + n, &why), 0);
+		assert_int_equal(note_verify(&note, &key, NULL), NOTE_FORGED);
+		memcpy(both + len - n + i * n, line, n);
+	}
+}
+
 static void
 checkpoint_rules(void **state)
 {
@@ -296,6 +321,7 @@ main(void)
 		cmocka_unit_test(names),
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(every_bit_and_cut),
+		cmocka_unit_test(two_signatures_of_a_key),
 		cmocka_unit_test(checkpoint_rules),
 		cmocka_unit_test(other_keys),
 		cmocka_unit_test(forged_under_our_name),

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ledger_maker.h"
 #include "must_ledger.h"
 #include "scratch_ledger.h"
 
@@ -97,6 +98,10 @@ an_open_stream_goes_on_after_a_crash(void **state)
 	slurp(&scratch, FIRST, &text);
 	assert_non_null(strstr(text, "\"after_crash\":true,\"last_seq\":5}"));
 	assert_null(strstr(text, "\"type\":\"recover\""));
+	free(text);
+	assert_int_equal(ledger_close(must_open(&scratch)), 0);	/* that one was closed */
+	slurp(&scratch, FIRST, &text);
+	assert_non_null(strstr(text, "\"after_crash\":false,\"last_seq\":7}"));
 	free(text);
 	scratch_remove(&scratch);
 }
@@ -300,6 +305,42 @@ a_foreign_line_behind_the_signed_ones_is_refused(void **state)
 	scratch_remove(&scratch);
 }
 
+/* A record that follows, but for the seqs between that nobody declared as lost. */
+static void
+an_undeclared_hole_is_refused(void **state)
+{
+	char parent[64], dir[96], err[512];
+	struct ledger_options options = { .dir = dir, .stream = "broker",
+	    .policy = MAKER_POLICY, .ports = 1, .checkpoint_ms = 1000000 };
+	uint8_t seed[32];
+	struct ledger *ledger;
+	struct maker m;
+
+	for (uint8_t i = 0; i < sizeof(seed); i++)
+		seed[i] = i;
+	options.seed = seed;
+	make_temp_dir(parent);
+	snprintf(dir, sizeof(dir), "%s/l", parent);
+	for (int hole = 0; hole < 2; hole++) {
+		maker_init(&m);
+		maker_add(&m, "broker", "open", NULL, "{}");
+		maker_seal(&m);
+		maker_skip(&m, "broker", 1 + 2 * (uint64_t)hole);
+		maker_add(&m, "broker", "secret", NULL, "{}");
+		maker_save(&m, dir, 0);
+		maker_free(&m);
+		ledger = ledger_open(&options, err, sizeof(err));
+		if (hole == 0 && ledger == NULL)
+			print_error("%s\n", err);
+		assert_true((ledger == NULL) == (hole == 1));
+		if (hole == 1)
+			assert_non_null(strstr(err, "has seq 3 where 1 is due"));
+		assert_int_equal(ledger_close(ledger), 0);
+		remove_tree(dir);
+	}
+	remove_tree(parent);
+}
+
 static void
 checkpoints_that_were_changed_are_refused(void **state)
 {
@@ -373,6 +414,13 @@ a_torn_log_of_checkpoints_is_cut(void **state)
 		len = slurp(&scratch, "checkpoints", &text);
 		old_len = slurp(&scratch, "checkpoint", &old);
 	}
+	/* more than what is written over it */
+	memset(text + len, '#', 1000);
+	spill(&scratch, "checkpoints", text, len + 1000);
+	assert_int_equal(ledger_close(must_open(&scratch)), 0);
+	free(text);
+	len = slurp(&scratch, "checkpoints", &text);
+	assert_null(memchr(text, '#', len));
 	free(text);
 	free(old);
 	scratch_remove(&scratch);
@@ -515,6 +563,7 @@ main(void)
 		cmocka_unit_test(every_flipped_byte_is_refused),
 		cmocka_unit_test(
 		    a_foreign_line_behind_the_signed_ones_is_refused),
+		cmocka_unit_test(an_undeclared_hole_is_refused),
 		cmocka_unit_test(checkpoints_that_were_changed_are_refused),
 		cmocka_unit_test(a_rolled_back_checkpoint_is_seen),
 		cmocka_unit_test(a_torn_log_of_checkpoints_is_cut),

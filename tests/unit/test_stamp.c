@@ -129,6 +129,11 @@ test_refused(void **state)
 	    why, sizeof(why)), -1);
 	assert_int_equal(stamp_check(reply, len, digest, another, ca_path, &out,
 	    why, sizeof(why)), -1);
+	/* whoever signed it: it was not asked for */
+	assert_int_equal(stamp_check(reply, len, other, nonce, NULL, &out,
+	    why, sizeof(why)), -1);
+	assert_int_equal(stamp_check(reply, len, digest, another, NULL, &out,
+	    why, sizeof(why)), -1);
 	assert_int_equal(stamp_check(reply, len, digest, nonce, other_ca_path,
 	    &out, why, sizeof(why)), -1);
 	assert_int_equal(stamp_check(reply, len, digest, nonce,
@@ -163,6 +168,12 @@ test_altered(void **state)
 			wrong++;
 	}
 	assert_int_equal(wrong, 0);
+	/* the signature stands at its end: without a CA it must be somebody's, too */
+	memcpy(copy, reply, len);
+	copy[len - 1] ^= 1;
+	assert_int_equal(stamp_check(copy, len, digest, nonce, NULL, &out, why,
+	    sizeof(why)), -1);
+	assert_non_null(strstr(why, "is not signed"));
 	free(copy);
 	free(reply);
 }

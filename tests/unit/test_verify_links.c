@@ -193,6 +193,34 @@ admissions(void **state)
 	}
 }
 
+/* Records that are good themselves, and admit nothing. */
+static void
+good_records_that_admit_nothing(void **state)
+{
+	static const char *const types[] = { "use", "decision", "refusal", "grant", "run" };
+	uint64_t run, at;
+	unsigned far;
+	size_t i;
+
+	for (far = 0; far < 2; far++) {
+		for (i = 0; i < 5; i++) {	/* what was done admits its outcome */
+			restart();
+			run = maker_add(&m, "s", "run", "r", "{}");
+			at = maker_add(&m, "s", "use", "r", of(run, ""));
+			crowd(far * 400);
+			finds_one("parent", maker_add(&m, "s", types[i], "r", of(at, "")));
+		}
+		for (i = 0; i < 4; i++) {	/* a grant's end */
+			restart();
+			run = maker_add(&m, "s", "run", "r", "{}");
+			at = maker_add(&m, "s", "grant", "r", of(run, ",\"state\":\"issued\",\"requests\":1"));
+			at = maker_add(&m, "s", "grant", "r", of(at, ",\"state\":\"revoked\""));
+			crowd(far * 400);
+			finds_one("parent", maker_add(&m, "s", types[i], "r", of(at, "")));
+		}
+	}
+}
+
 /* Without a run, without a parent, with nothing in it. */
 static void
 nobody_s(void **state)
@@ -620,6 +648,7 @@ main(void)
 		cmocka_unit_test(bad_parents),
 		cmocka_unit_test(later_parent),
 #ifndef __SANITIZE_ADDRESS__
+		cmocka_unit_test(good_records_that_admit_nothing),
 		cmocka_unit_test(far_parent),
 #endif
 		cmocka_unit_test(parents_in_a_bundle),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "ledger/verify/load.h"
 #include "ledger/verify/verify.h"
 #include "ledger_maker.h"
 
@@ -138,11 +139,67 @@ test_latest_is_gone(void **state)
 	maker_free(&m);
 }
 
+/* Sizes only grow in it: a writer that went back has signed another history. */
+static void
+test_order(void **state)
+{
+	struct maker m;
+	size_t first, second;
+	char *copy;
+
+	fill(&m);
+	make_temp_dir(base);
+	snprintf(dir, sizeof(dir), "%s/l", base);
+	maker_save(&m, dir, 0);
+	first = (size_t)(note(&m, 1) - m.checkpoints);
+	second = (size_t)(note(&m, 2) - m.checkpoints) - first;
+	copy = malloc(m.checkpoints_len);
+	assert_non_null(copy);
+	memcpy(copy, m.checkpoints, m.checkpoints_len);
+	memcpy(copy, m.checkpoints + first, second);
+	memcpy(copy + second, m.checkpoints, first);
+	write_file(dir, "checkpoints", copy, m.checkpoints_len);
+	verify(&m, 1);
+	assert_int_equal(result.verdict, VERIFY_GAP);
+	assert_int_equal(result.findings, 1);
+	assert_string_equal(result.finding[0].code, "rollback");
+	verify_free(&result);
+	free(copy);
+	remove_tree(base);
+	maker_free(&m);
+}
+
+/* The ledger's own key under a text of another ledger. */
+static void
+test_other_origin(void **state)
+{
+	static const char *const origins[] = { MAKER_ORIGIN, MAKER_ORIGIN "2" };
+	char text[256], signed_note[CHECKPOINT_NOTE_MAX + 1];
+	struct epochs epochs = { .count = 0 };
+	struct seal seal;
+	struct maker m;
+
+	maker_init(&m);
+	assert_int_equal(epochs_pin(&epochs, &m.key), 0);
+	for (int i = 0; i < 2; i++) {
+		int n = snprintf(text, sizeof(text), "%s\n7\n"
+		    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n", origins[i]);
+
+		n = note_sign(text, (size_t)n, &m.key, m.sk, signed_note, sizeof(signed_note));
+		assert_true(n > 0);
+		seal_read(&seal, signed_note, (size_t)n, &epochs, NULL);
+		assert_int_equal(seal.state, i == 0 ? SEAL_GOOD : SEAL_UNPINNED);
+	}
+	epochs_free(&epochs);
+	maker_free(&m);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads),
-	    cmocka_unit_test(test_latest_is_gone) };
+	    cmocka_unit_test(test_latest_is_gone), cmocka_unit_test(test_order),
+	    cmocka_unit_test(test_other_origin) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,6 +231,19 @@ sign_head(uint64_t size, unsigned char change)
 }
 
 static void
+forge_head(void)
+{
+	size_t len;
+	char *text;
+
+	sign_head(HEAD, 0);
+	text = read_file(c.base, "head", &len);
+	text[len - 30] = text[len - 30] == 'A' ? 'B' : 'A';
+	write_file(c.base, "head", text, len);
+	free(text);
+}
+
+static void
 other_heads(void **state)
 {
 	char *old;
@@ -249,6 +262,9 @@ other_heads(void **state)
 	sign_head(2 * SEGMENT + 1, 0);
 	assert_int_equal(verify(true), VERIFY_COMPLETE);
 	assert_int_equal(c.result.first, 2 * SEGMENT);
+	forge_head();	/* the right root, but for a signature */
+	assert_int_equal(verify(false), VERIFY_NOT_ESTABLISHED);
+	assert_non_null(strstr(case_find(&c, "head")->what, "cannot be used"));
 	sign_head(5, 0);	/* in the first segment: all is read */
 	assert_int_equal(verify(true), VERIFY_COMPLETE);
 	assert_int_equal(c.result.since, 0);
