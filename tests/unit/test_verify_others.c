@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <sodium.h>
@@ -21,6 +22,7 @@
 
 #define RECORDS 90
 #define SIZE 33		/* no checkpoint has it */
+#define WITNESSES 2
 
 static struct maker m;
 static struct verify_case c;
@@ -69,45 +71,57 @@ sign(const char *origin, uint64_t size, bool own, char *out, size_t cap)
 
 /* With a witness's line behind it. */
 static void
-cosign(const char *note, const struct note_key *witness, const uint8_t *sk, char *out,
-    size_t cap)
+cosign(const char *note, const struct note_key *witness, const uint8_t *sk,
+    int64_t time_s, char *out, size_t cap)
 {
 	char line[COSIGN_LINE_MAX + 1];
 
 	assert_true(cosign_line(note, (size_t)(strstr(note, "\n\n") + 1 - note), witness,
-	    sk, (uint64_t)(m.time_us / 1000000), line, sizeof(line)) > 0);
+	    sk, (uint64_t)time_s, line, sizeof(line)) > 0);
 	assert_true(snprintf(out, cap, "%s%s\n", note, line) < (int)cap);
 }
 
 struct scene {
 	struct trust trust;
-	uint8_t sk[NOTE_SK_LEN];
+	uint8_t sk[WITNESSES][NOTE_SK_LEN];
 	char text[16384];
 };
 
 static void
 set_scene(struct scene *s)
 {
-	uint8_t seed[32] = { 7 }, pk[NOTE_PK_LEN];
+	uint8_t pk[NOTE_PK_LEN];
 
 	memset(s, 0, sizeof(*s));
-	crypto_sign_seed_keypair(pk, s->sk, seed);
 	s->trust.logs = s->trust.witnesses = s->trust.quorum = 1;
 	s->trust.log[0].key = m.key;
-	assert_int_equal(note_key_make(&s->trust.witness[0], "witness.example.com/w",
-	    NOTE_COSIGNATURE_V1, pk), 0);
+	for (uint8_t i = 0; i < WITNESSES; i++) {
+		const uint8_t seed[32] = { 7, i };
+		const char name[] = { 'w', (char)('1' + i), '\0' };
+
+		crypto_sign_seed_keypair(pk, s->sk[i], seed);
+		assert_int_equal(note_key_make(&s->trust.witness[i], name,
+		    NOTE_COSIGNATURE_V1, pk), 0);
+	}
 }
 
 /* One more entry of anchors/cosigned. */
 static void
-keep(struct scene *s, const char *origin, uint64_t size, bool own)
+keep_by(struct scene *s, unsigned witness, int64_t time_s, const char *origin,
+    uint64_t size, bool own)
 {
 	char note[CHECKPOINT_NOTE_MAX + 1], both[CHECKPOINT_NOTE_MAX + COSIGN_LINE_MAX + 3];
 
 	sign(origin, size, own, note, sizeof(note));
-	cosign(note, &s->trust.witness[0], s->sk, both, sizeof(both));
+	cosign(note, &s->trust.witness[witness], s->sk[witness], time_s, both, sizeof(both));
 	strcat(s->text, both);
 	write_file(anchors, "cosigned", s->text, strlen(s->text));
+}
+
+static void
+keep(struct scene *s, const char *origin, uint64_t size, bool own)
+{
+	keep_by(s, 0, m.time_us / 1000000, origin, size, own);
 }
 
 /* The verdict without a policy and with one must be the same. */
@@ -181,6 +195,81 @@ test_stamped(void **state)
 	assert_non_null(case_find(&c, "fork"));
 }
 
+/* ---- how far, by how many, and since when ---- */
+
+static void
+anchored(const struct scene *s, enum verify_verdict anchoring, uint64_t size, int64_t time_s)
+{
+	c.options.trust = &s->trust;
+	assert_int_equal(case_verify(&c, dir), anchoring);
+	c.options.trust = NULL;
+	if (c.result.anchoring.verdict != anchoring)
+		print_error("%s\n", c.result.anchoring.text);
+	assert_int_equal(c.result.anchoring.verdict, anchoring);
+	assert_int_equal(c.result.anchored, size);
+	assert_int_equal(c.result.anchored_s, time_s);
+}
+
+/* Of two who are wanted, what both vouch for, since the later one does. */
+static void
+test_quorum(void **state)
+{
+	const int64_t then = m.time_us / 1000000;
+	struct scene *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	set_scene(s);
+	s->trust.witnesses = 2;
+	keep_by(s, 0, then + 20, MAKER_ORIGIN, m.count, true);
+	anchored(s, VERIFY_COMPLETE, m.count, then + 20);
+	s->trust.quorum = 2;
+	anchored(s, VERIFY_NOT_ESTABLISHED, 0, 0);
+	keep_by(s, 1, then + 10, MAKER_ORIGIN, SIZE, true);
+	anchored(s, VERIFY_NOT_ESTABLISHED, SIZE, then + 20);
+	keep_by(s, 1, then + 30, MAKER_ORIGIN, m.count, true);
+	anchored(s, VERIFY_COMPLETE, m.count, then + 30);
+	free(s);
+}
+
+/* Lately said, and of all that is there. */
+static void
+test_age(void **state)
+{
+	const int64_t now = (int64_t)time(NULL);
+	struct scene *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	set_scene(s);
+	s->trust.witnesses = 2;
+	s->trust.max_age_s = 3600;
+	keep_by(s, 0, now - 7200, MAKER_ORIGIN, m.count, true);
+	anchored(s, VERIFY_NOT_ESTABLISHED, m.count, now - 7200);
+	keep_by(s, 1, now, MAKER_ORIGIN, SIZE, true);	/* not of what came since */
+	anchored(s, VERIFY_NOT_ESTABLISHED, m.count, now - 7200);
+	keep_by(s, 0, now, MAKER_ORIGIN, m.count, true);	/* it said so again */
+	anchored(s, VERIFY_COMPLETE, m.count, now - 7200);
+	free(s);
+}
+
+/* A clock that is days ahead tells nothing. */
+static void
+test_future(void **state)
+{
+	const int64_t now = (int64_t)time(NULL);
+	struct scene *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	set_scene(s);
+	keep_by(s, 0, now + 2 * 86400, MAKER_ORIGIN, m.count, true);
+	anchored(s, VERIFY_NOT_ESTABLISHED, 0, 0);
+	keep_by(s, 0, now, MAKER_ORIGIN, m.count, true);
+	anchored(s, VERIFY_COMPLETE, m.count, now);
+	free(s);
+}
+
 int
 main(void)
 {
@@ -188,6 +277,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_another_history, begin, end),
 		cmocka_unit_test_setup_teardown(test_not_the_logs, begin, end),
 		cmocka_unit_test_setup_teardown(test_stamped, begin, end),
+		cmocka_unit_test_setup_teardown(test_quorum, begin, end),
+		cmocka_unit_test_setup_teardown(test_age, begin, end),
+		cmocka_unit_test_setup_teardown(test_future, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
