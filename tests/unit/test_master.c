@@ -298,6 +298,8 @@ sealed_files(void **state)
 	    VAULT_WRONG_KEY);
 	assert_int_equal(sealed_read(sealed, key, "ca.key", &secret, &err),
 	    VAULT_WRONG_KEY);
+	assert_int_equal(sealed_read(sealed, key, "salt", &secret, &err),
+	    VAULT_WRONG_KEY);
 	assert_null(secret);
 
 	file = private_file_read(sealed, PRIVATE_SECRET, 4096, &len);

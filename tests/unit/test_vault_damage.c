@@ -278,7 +278,7 @@ secrets_do_not_move(void **state)
 	expect(vault, "b", 0, VAULT_DAMAGED, NULL);
 	vault_close(vault);
 
-	/* A name, a version, another vault's identity: the same. */
+	/* A name, a version, the time, another vault's identity: the same. */
 	vault = fresh();
 	store(vault, "a", "one", false);
 	vault_close(vault);
@@ -295,6 +295,12 @@ secrets_do_not_move(void **state)
 	expect(vault, "a", 2, VAULT_DAMAGED, NULL);
 	vault_close(vault);
 	payload[6] = 1;
+	payload[10] ^= 1;
+	seal_payload(id, 9);
+	vault = open_vault();
+	expect(vault, "a", 1, VAULT_DAMAGED, NULL);
+	vault_close(vault);
+	payload[10] ^= 1;
 	id[0] ^= 1;
 	seal_payload(id, 9);
 	vault = open_vault();

@@ -144,6 +144,9 @@ signed_but_wrong(void **state)
 		{ "double names", "malformed", VERIFY_GAP },
 		{ "behind the close", "unopened", VERIFY_GAP },
 		{ "a stream from the middle", "chain", VERIFY_GAP },
+		{ "a drop behind another record", "missing", VERIFY_GAP },
+		{ "a drop without a hole", "chain", VERIFY_GAP },
+		{ "a stream that begins with such a drop", "chain", VERIFY_GAP },
 	};
 	struct maker m;
 	size_t i;
@@ -154,9 +157,15 @@ signed_but_wrong(void **state)
 		maker_add(&m, "s", "secret", NULL, "{}");
 		if (i == 0)
 			maker_skip(&m, "s", 5);
-		if (i == 1 || i == 2) {
+		if (i == 12)
+			maker_add(&m, "s", "drop", NULL, "{\"from\":2,\"to\":1,\"count\":0}");
+		if (i == 13)
+			maker_add(&m, "t", "drop", NULL, "{\"from\":2,\"to\":1,\"count\":0}");
+		if (i == 11)
+			m.stream[0].last[3] ^= 1;
+		if (i == 1 || i == 2 || i == 11) {
 			maker_skip(&m, "s", 5);
-			maker_add(&m, "s", "drop", NULL, i == 1 ?
+			maker_add(&m, "s", "drop", NULL, i != 2 ?
 			    "{\"from\":2,\"to\":4,\"count\":3,\"reason\":\"enospc\"}" :
 			    "{\"from\":3,\"to\":4,\"count\":2,\"reason\":\"enospc\"}");
 		}
@@ -186,6 +195,8 @@ signed_but_wrong(void **state)
 			fail_msg("%s: %d", cases[i].name, (int)result.verdict);
 		}
 		assert_int_equal(result.integrity.verdict, VERIFY_COMPLETE);
+		assert_int_equal(result.drops, i == 1 ? 3 : 0);
+		assert_int_equal(result.stream[0].dropped, result.drops);
 		maker_free(&m);
 	}
 }
