@@ -74,6 +74,7 @@ static void
 read_body(struct facts *f, const json_t *b)
 {
 	const json_t *peer = json_object_get(b, "peer");
+	const json_t *approval = json_object_get(b, "approval");
 
 	get_text(b, "decision", f->decision, sizeof(f->decision));
 	get_text(b, "rule", f->rule, sizeof(f->rule));
@@ -84,6 +85,10 @@ read_body(struct facts *f, const json_t *b)
 	get_text(b, "state", f->state, sizeof(f->state));
 	get_text(b, "event", f->event, sizeof(f->event));
 	get_text(b, "parent", f->parent, sizeof(f->parent));
+	get_text(b, "by", f->by, sizeof(f->by));
+	f->answer = json_is_object(approval);
+	get_text(approval, "id", f->question, sizeof(f->question));
+	get_text(approval, "for", f->good_for, sizeof(f->good_for));
 	get_text(b, "action", f->verb, sizeof(f->verb));
 	get_text(json_object_get(b, "agent"), "name", f->agent, sizeof(f->agent));
 	if (json_object_get(b, "target") != NULL)
@@ -113,6 +118,8 @@ read_body(struct facts *f, const json_t *b)
 static enum facts_kind
 kind_of(const struct facts *f)
 {
+	if (f->answer)
+		return FACTS_NEUTRAL;
 	if (strcmp(f->type, "refusal") == 0 || strcmp(f->decision, "deny") == 0)
 		return FACTS_REFUSED;
 	if (strcmp(f->type, "scan") == 0 && strcmp(f->event, "clean") != 0)
@@ -256,6 +263,21 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 		    " in, %.1f ms", f->status, f->bytes_out > 0 ? f->bytes_out : 0,
 		    f->bytes_in > 0 ? f->bytes_in : 0, (double)(f->duration_us > 0 ?
 		    f->duration_us : 0) / 1000);
+}
+
+const char *
+facts_person(const struct facts *f, char *buf, size_t cap)
+{
+	char uid[32] = "";
+
+	buf[0] = '\0';
+	if (strcmp(f->by, "person") != 0)
+		return buf;
+	if (f->answer && f->uid >= 0)
+		snprintf(uid, sizeof(uid), ", uid %" PRId64, f->uid);
+	snprintf(buf, cap, "by a person%s%s%s%s%s", uid, f->question[0] != '\0' ? ", question " : "",
+	    f->question, f->good_for[0] != '\0' ? ", for: " : "", f->good_for);
+	return buf;
 }
 
 const char *

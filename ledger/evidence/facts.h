@@ -14,8 +14,10 @@
 
 #define FACTS_TEXT_MAX 1024
 #define FACTS_URL_MAX (FACTS_TEXT_MAX + 320)
+#define FACTS_PERSON_MAX 160
 
-/* How a record counts for somebody who wants to see what was let through.
+/* How a record counts for somebody who wants to see what was let through.  A person's
+ * answer lets nothing through by itself: what then is allowed has a record of its own.
  * Failed: what was to come about and did not; an outcome with an error, a scan
  * that found something, a policy pack that was not adopted. */
 enum facts_kind { FACTS_NEUTRAL, FACTS_ALLOWED, FACTS_REFUSED, FACTS_FAILED };
@@ -39,6 +41,9 @@ struct facts {
 	char grant[128], secret[128], agent[128], state[64];
 	char event[64];			/* of a secret; a scan's verdict, its why is the reason */
 	char parent[65];		/* hex of a leaf */
+	char by[16];			/* who decided, where it was not the policy: "gate", "person" */
+	char question[64], good_for[16];	/* of a person's answer: which; "once", "run" */
+	bool answer;			/* it is one */
 	int64_t port, status, uid, pid;	/* -1: none */
 	int64_t bytes_out, bytes_in, duration_us, redactions, version;	/* -1: none */
 	int head_sent;			/* of an outcome; -1: not told */
@@ -58,6 +63,10 @@ const char *facts_url(const struct facts *facts, bool with_port, char *buf,
 /* "GET https://host:port/path", the tool's name, or whatever else tells best
  * what the record is about; "" where nothing does.  Returns buf. */
 const char *facts_about(const struct facts *facts, char *buf, size_t cap);
+
+/* "by a person", and of their answer to which question, and for what; "" of what no
+ * person decided.  Returns buf. */
+const char *facts_person(const struct facts *facts, char *buf, size_t cap);
 
 /* How many a refusal that is told by number stands for (its body begins with "count"),
  * up to about RECORD_SEQ_MAX; 0: it is no such record. */

@@ -136,7 +136,7 @@ put_extension(struct out *o, const struct export_item *item)
 		snprintf(leaf + 2 * i, 3, "%02x", item->leaf[i]);
 	put(o, "rt=%" PRId64 " ", f->time_us / 1000);
 	put_text(o, "externalId", leaf);
-	put_text(o, "act", f->kind == FACTS_REFUSED ? "denied" : f->kind == FACTS_ALLOWED ?
+	put_text(o, "act", f->answer ? f->decision : f->kind == FACTS_REFUSED ? "denied" : f->kind == FACTS_ALLOWED ?
 	    "allowed" : f->kind == FACTS_FAILED ? "failed" : "");
 	put_text(o, "outcome", f->error[0] != '\0' || f->kind == FACTS_REFUSED ||
 	    f->kind == FACTS_FAILED ? "failure" : "success");
@@ -153,6 +153,14 @@ put_extension(struct out *o, const struct export_item *item)
 	put_labelled(o, 4, "policy", f->policy);
 	put_labelled(o, 5, "grant", f->grant);
 	put_labelled(o, 6, "parent", f->parent);
+	if (f->by[0] != '\0') {
+		put(o, "flexString1Label=by ");
+		put_text(o, "flexString1", f->by);
+	}
+	if (f->question[0] != '\0') {
+		put(o, "flexString2Label=question ");
+		put_text(o, "flexString2", f->question);
+	}
 }
 
 /* 0 to 10, and syslog's. */

@@ -10,6 +10,7 @@
  *                                 that found a secret or could not look everywhere
  *   0    Base Event               all other types
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,6 +143,8 @@ kind_of(const struct facts *f)
 		return api_kind(f);
 	if (strcmp(f->type, "outcome") == 0)
 		return outcome_kind(f);
+	if (f->answer)
+		return (struct kind){ API, OTHER, "Answer", INFORMATIONAL, SUCCESS };
 	if ((f->decision[0] != '\0' || strcmp(f->type, "use") == 0) && f->tool[0] != '\0' &&
 	    f->host[0] == '\0')
 		return (struct kind){ API, OTHER, "Other", f->kind == FACTS_REFUSED ? MEDIUM :
@@ -280,8 +283,16 @@ put_http(struct json_out *o, const struct facts *f, const struct ocsf_options *o
 static void
 put_actor(struct json_out *o, const struct facts *f)
 {
+	char uid[24];
+
 	json_out_object(o, "actor");
 	json_out_str(o, "app_name", f->agent[0] != '\0' ? f->agent : "countersign");
+	if (f->answer && f->uid >= 0) {
+		snprintf(uid, sizeof(uid), "%" PRId64, f->uid);
+		json_out_object(o, "user");
+		json_out_str(o, "uid", uid);
+		json_out_object_end(o);
+	}
 	if (f->run[0] != '\0') {
 		json_out_object(o, "session");
 		json_out_str(o, "uid", f->run);
@@ -332,16 +343,41 @@ put_finding(struct json_out *o, const char *uid, const char *title, const char *
 	json_out_object_end(o);
 }
 
+/* Of a person's answer: what it was. */
+static bool
+is_refused(const struct facts *f)
+{
+	return f->kind == FACTS_REFUSED || (f->answer && strcmp(f->decision, "deny") == 0);
+}
+
+/* The policy left it to a person. */
+static void
+put_authorization(struct json_out *o, const struct facts *f)
+{
+	if (strcmp(f->by, "person") != 0)
+		return;
+	json_out_array(o, "authorizations");
+	json_out_object(o, NULL);
+	json_out_str(o, "decision", is_refused(f) ? "denied by a person" : "allowed by a person");
+	json_out_object(o, "policy");
+	json_out_str(o, "name", f->rule);
+	json_out_str(o, "version", f->policy);
+	json_out_object_end(o);
+	json_out_object_end(o);
+	json_out_array_end(o);
+}
+
 /* The profile security_control: what was decided, and by which rule. */
 static void
 put_decision(struct json_out *o, const struct facts *f)
 {
-	const bool refused = f->kind == FACTS_REFUSED;
+	const bool refused = is_refused(f);
 
 	json_out_int(o, "action_id", refused ? 2 : 1);
 	json_out_str(o, "action", refused ? "Denied" : "Allowed");
 	json_out_int(o, "disposition_id", refused ? 2 : 1);
 	json_out_str(o, "disposition", refused ? "Blocked" : "Allowed");
+	put_authorization(o, f);
 	if (f->rule[0] != '\0') {
 		json_out_object(o, "firewall_rule");
 		json_out_str(o, "name", f->rule);
@@ -368,6 +404,7 @@ put_unmapped(struct json_out *o, const struct export_item *item)
 		{ "policy_digest", f->policy }, { "parent_leaf", f->parent },
 		{ "grant", f->grant }, { "secret", f->secret }, { "state", f->state },
 		{ "error", f->error }, { "remedy", f->remedy }, { "decision", f->decision },
+		{ "by", f->by }, { "question", f->question }, { "good_for", f->good_for },
 	};
 	size_t i;
 
@@ -529,7 +566,7 @@ ocsf_format(const struct export_item *item, const struct ocsf_options *options, 
 	if (item->broken != NULL)
 		return unreadable(item, options, buf, cap);
 	k = kind_of(f);
-	decided = f->kind == FACTS_ALLOWED || f->kind == FACTS_REFUSED;
+	decided = f->kind == FACTS_ALLOWED || f->kind == FACTS_REFUSED || f->answer;
 	json_out_begin(&o, buf, cap);
 	json_out_object(&o, NULL);
 	put_class(&o, &k);

@@ -92,6 +92,8 @@ put_attributes(struct json_out *o, const struct export_item *item)
 		{ "countersign.state", f->state }, { "error.type", f->error },
 		{ "http.request.method", f->verb }, { "url.scheme", f->scheme },
 		{ "server.address", f->host }, { "url.path", f->path },
+		{ "countersign.by", f->by }, { "countersign.question", f->question },
+		{ "countersign.good_for", f->good_for },
 		{ "gen_ai.tool.name", f->tool }, { "gen_ai.agent.name", f->agent },
 	};
 	size_t i;

@@ -18,7 +18,7 @@ colour_of(const struct facts *f)
 void
 show_record(const struct reader_line *line, const struct facts *f, bool colour, FILE *out)
 {
-	char about[ABOUT_MAX];
+	char about[ABOUT_MAX], person[FACTS_PERSON_MAX];
 
 	fprintf(out, "%7" PRIu64 "  ", line->index);
 	if (line->rule != NULL) {
@@ -37,6 +37,10 @@ show_record(const struct reader_line *line, const struct facts *f, bool colour, 
 			fputs(": ", out);
 			shown_put(out, f->reason, SHOWN_MAX);
 		}
+	}
+	if (facts_person(f, person, sizeof(person))[0] != '\0') {
+		fputs(", ", out);
+		shown_put(out, person, SHOWN_MAX);
 	}
 	putc('\n', out);
 }

@@ -188,7 +188,7 @@ put_day(struct rows *w, const char *time)
 static void
 put_summary(struct rows *w, const struct reader_line *line, const struct facts *f)
 {
-	char about[FACTS_TEXT_MAX * 2];
+	char about[FACTS_TEXT_MAX * 2], person[FACTS_PERSON_MAX];
 
 	fprintf(w->out, "<summary><time>%.12s</time><span class=\"k\">", f->time + 11);
 	html_str(w->out, f->type, 20);
@@ -208,6 +208,10 @@ put_summary(struct rows *w, const struct reader_line *line, const struct facts *
 		if (f->reason[0] != '\0' && f->kind == FACTS_REFUSED) {
 			fputs(": ", w->out);
 			html_str(w->out, f->reason, 200);
+		}
+		if (facts_person(f, person, sizeof(person))[0] != '\0') {
+			fputs(", ", w->out);
+			html_str(w->out, person, sizeof(person));
 		}
 		fputs("</bdi></em>", w->out);
 	}
