@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/verify/consents.h"
 #include "ledger/verify/grant_ids.h"
 #include "ledger/verify/links.h"
 #include "ledger/verify/member.h"
@@ -39,6 +40,7 @@ struct runs {
 	struct tally tally;	/* a bundle's */
 	struct promises *promises;
 	struct grant_ids *grants;
+	struct consents *consents;
 	uint64_t found;		/* scans that found a secret */
 	uint64_t found_at;	/* the first of them */
 	struct unended *unended;	/* of a bundle: its run, and those below it */
@@ -63,8 +65,9 @@ runs_new(const struct load *load, const struct links *links)
 	runs->set = calloc(runs->sets, sizeof(*runs->set));
 	runs->promises = promises_new();
 	runs->grants = grant_ids_new();
+	runs->consents = consents_new();
 	runs->unended = unended_new();
-	if (runs->set == NULL || runs->promises == NULL || runs->grants == NULL ||
+	if (runs->set == NULL || runs->promises == NULL || runs->grants == NULL || runs->consents == NULL ||
 	    runs->unended == NULL) {
 		runs_free(runs);
 		return NULL;
@@ -80,6 +83,7 @@ runs_free(struct runs *runs)
 	free(runs->set);
 	promises_free(runs->promises);
 	grant_ids_free(runs->grants);
+	consents_free(runs->consents);
 	unended_free(runs->unended);
 	free(runs);
 }
@@ -458,6 +462,7 @@ runs_count(struct runs *runs, const struct walk_batch *batch, unsigned i, bool o
 	tally_take(&runs->tally, &line->record, index);
 	promises_take(runs->promises, &line->record, line->leaf, index);
 	grant_ids_take(runs->grants, &line->record, line->leaf, index);
+	consents_take(runs->consents, &line->record, line->leaf, index);
 }
 
 void
@@ -483,6 +488,7 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 		    "are open at once: whether each was torn down, and did what it was opened for, is not known", UNENDED_MAX);
 	tally_judge(&runs->tally, dropped, result);
 	grant_ids_judge(runs->grants, result);
+	consents_judge(runs->consents, result);
 	promises_judge(runs->promises, result);
 	result->scans_found = runs->found;
 	result->scan_found = runs->found_at;
