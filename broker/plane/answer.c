@@ -78,7 +78,8 @@ final_answer(struct conn *conn, const struct head *head)
 	case REPLY_CODING:
 		return relay_refuse(conn, 502, "upstream/undecodable-coding",
 		    "the answer's content coding cannot be searched for the secret",
-		    "ask for identity or gzip");
+		    "the upstream was asked for no coding, and gave one that is "
+		    "neither gzip nor deflate: have it send one of these");
 	case REPLY_MEMORY:
 		return relay_broken_off(conn, "out_of_memory");
 	case REPLY_OK:

@@ -11,7 +11,8 @@ written by code that shares nothing with the broker: it is the ground truth of t
     POST /repos/o/r/issues   201
     /echo/KIND               answers with the credential in it: head, body, chunks, base64, base64url,
                              hex, percent, json, gzip, br, basic, split, trailer, big, cookie, utf16, base32,
-                             numbers, hexdump, quoted, octal; gzip-file, events
+                             numbers, hexdump, quoted, octal; gzip-file, events;
+                             coded otherwise: deflate, raw-deflate, zstd, twice
     /public/...              200 without a credential
     /big?n=N                 N bytes; /chunked?n=N the same, chunked; POST /upload counts and hashes
     /sse?n=N&ms=M            server-sent events; /slow?ms=M; /truncate; /reset; /early (answers before the body)
@@ -36,6 +37,7 @@ import sys
 import threading
 import time
 import urllib.parse
+import zlib
 
 
 class Upstream(http.server.ThreadingHTTPServer):
@@ -188,7 +190,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                  "gzip": gzip.compress(b"zipped " + raw + b" end"), "gzip-file": gzip.compress(b"zipped " + raw + b" end"), "br": b"\x8b\x02\x80opaque\x03",
                  "utf16": ("wide " + secret + " end").encode("utf-16"), "base32": base64.b32encode(b"abc" + raw), "numbers": json.dumps(list(raw), indent=2).encode(),
                  "hexdump": raw.hex(":").encode(), "quoted": b"".join(b"=%02X" % c for c in raw[:20]) + b"=\r\n" + raw[20:], "octal": "".join(f"\\{b:03o}" for b in raw).encode()}
-        extra = [("Content-Encoding", kind)] if kind in ("gzip", "br") else []
+        bare = zlib.compressobj(wbits=-15)
+        forms.update({"deflate": zlib.compress(b"zipped " + raw + b" end"), "raw-deflate": bare.compress(b"zipped " + raw + b" end") + bare.flush(),
+                      "zstd": b"\x28\xb5\x2f\xfdopaque", "twice": gzip.compress(gzip.compress(raw))})
+        coding = {"gzip": "gzip", "br": "br", "zstd": "zstd", "deflate": "deflate", "raw-deflate": "deflate", "twice": "gzip, gzip"}.get(kind)
+        extra = [("Content-Encoding", coding)] if coding else []
         return self.answer(200, forms[kind], "text/plain", extra)
 
     def serve(self):
