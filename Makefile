@@ -17,7 +17,7 @@ override BUILD := $(subst $(CURDIR)/,,$(BUILD))
 PREFIX   ?= /usr/local
 WERROR   ?= $(if $(CI),1,)
 AR       ?= ar
-PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libcurl libsecret-1 zlib libzstd libhs
+PKGS     := libsodium libcrypto libssl libmicrohttpd jansson libcurl libsecret-1 zlib libzstd liblzma liblz4 libhs
 
 ifneq ($(FUZZ),)
 CC       := clang
@@ -47,7 +47,8 @@ CPPFLAGS += -Ibroker -I. -D_GNU_SOURCE -DCOUNTERSIGN_VERSION='"$(VERSION)"'
 CFLAGS   += -std=c11 $(OPT) $(LTO) $(WARN) $(HARDEN) -fPIE -pthread -ffile-prefix-map='$(CURDIR)'=. \
             $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDFLAGS  += -pie -Wl,--as-needed $(HARDEN_L) -pthread $(SANITIZE)
-LIBS      = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+# Debian's bzip2 says nothing to pkg-config.
+LIBS      = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lbz2
 
 # One library a folder; the mains stand apart.  Order is the order of dependence.
 MAINS    := broker/countersignd.c broker/countersign.c ledger/countersign-verify.c
@@ -103,7 +104,7 @@ $(BUILD)/countersignd $(BUILD)/countersign: $(BUILD)/%: $(BUILD)/obj/broker/%.o 
 # has static libraries (Debian has, Fedora and Arch have not).
 # The pattern library is written in C++: a static program needs its runtime,
 # which a shared library brings along.
-VERIFY_LIBS := -lsodium -lcrypto -ljansson -lz -lzstd -lhs -ldl
+VERIFY_LIBS := -lsodium -lcrypto -ljansson -lz -lzstd -lbz2 -llzma -llz4 -lhs -ldl
 VERIFY_STATIC_LIBS := $(VERIFY_LIBS) -lstdc++ -lm
 STATIC   := $(if $(SANITIZE),,$(shell echo 'int main(void){return 0;}' | $(CC) -static-pie -x c - -o /dev/null $(VERIFY_STATIC_LIBS) 2>/dev/null && echo -static-pie))
 # libcrypto's resolver comes along in a static link, and is never called.

@@ -22,7 +22,8 @@ scan_worker_new(struct scan_needles *needles, const struct scan_tags *tags,
 	worker->formats = formats;
 	worker->tags = tags == NULL ? NULL : scan_tags_room_new(tags);
 	worker->probe = scan_packed_probe_new();
-	if (worker->probe != NULL && (tags == NULL || worker->tags != NULL) &&
+	worker->pool = scan_packed_pool_new();
+	if (worker->probe != NULL && worker->pool != NULL && (tags == NULL || worker->tags != NULL) &&
 	    (formats == NULL || (worker->engine = formats->open(err, err_len)) != NULL))
 		return worker;
 	scan_worker_free(worker);
@@ -43,6 +44,7 @@ scan_worker_free(struct scan_worker *worker)
 		scan_classes_free(&worker->classes[i]);
 	scan_tags_room_free(worker->tags);
 	scan_packed_probe_free(worker->probe);
+	scan_packed_pool_free(worker->pool);
 	if (worker->engine != NULL)
 		worker->formats->close(worker->engine);
 	scan_hits_free(&worker->hits);

@@ -4,7 +4,7 @@
  * its own.  Private to the scanner; one thread.
  *
  *   raw -> escapes undone -> runs of base64, hex, base32 -> the same again ...
- *   gzip, zlib, zstd, zip -> a stream inside the stream
+ *   gzip, zlib, zstd, bzip2, xz, lz4, zip -> a stream inside the stream
  *
  * Depth, decoded bytes and unpacked bytes are limited; what is beyond a limit,
  * damaged, encrypted or of an unknown kind is reported as not looked at.

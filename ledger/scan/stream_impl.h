@@ -33,6 +33,7 @@ struct scan_worker {
 	struct scan_needles *needles;
 	struct scan_tags_room *tags;
 	struct scan_packed_probe *probe;
+	struct scan_packed_pool *pool;
 	struct scan_view view[SCAN_DEPTH_MAX][VIEWS];
 	struct scan_classes classes[SCAN_DEPTH_MAX];	/* of the text at each level */
 	const struct scan_sink *sink;
@@ -45,7 +46,7 @@ struct scan_worker {
 struct active {
 	struct scan_packed *packed;
 	struct scan_stream *child;
-	const char *name;
+	struct scan_packed_kind kind;
 	uint64_t begins, next;	/* offsets: its header; what it gets next */
 };
 

@@ -35,19 +35,28 @@ measured(void *context, const uint8_t *bytes, size_t len)
 	return all_spent(worker);
 }
 
+/* What is told of a stream that did not end; NULL: it did, or the sink has told. */
+static const char *
+why_not(enum scan_packed_state state)
+{
+	return state == SCAN_PACKED_BROKEN ? "data, damaged" : state == SCAN_PACKED_MORE ?
+	    "data, cut off" : state == SCAN_PACKED_HUGE ?
+	    "data: needs more memory than one stream gets" : NULL;
+}
+
 void
 scan_unpack_settle(struct scan_stream *stream, struct active *active,
     enum scan_packed_state state)
 {
 	uint64_t made = scan_packed_made(active->packed);
+	const char *why = why_not(state);
 
-	if (state == SCAN_PACKED_BROKEN || state == SCAN_PACKED_MORE)
-		stream->worker->charged += COST_BROKEN * made;
+	if (why != NULL)
+		stream->worker->charged += COST_BROKEN * made + active->kind.work;
 	/* Bytes that look like the beginning of something are not yet it. */
-	if ((state == SCAN_PACKED_BROKEN || state == SCAN_PACKED_MORE) &&
-	    (made > 0 || active->begins == 0))
-		scan_incomplete(stream, active->name, state == SCAN_PACKED_BROKEN ?
-		    "data, damaged" : "data, cut off");
+	if (why != NULL && (made > 0 || active->begins == 0 || active->kind.sure ||
+	    state == SCAN_PACKED_HUGE))
+		scan_incomplete(stream, active->kind.name, why);
 	scan_packed_free(active->packed);
 	scan_stream_end(active->child);
 	*active = (struct active){ .packed = NULL };
@@ -94,7 +103,7 @@ start_packed(struct scan_stream *stream, const struct scan_packed_kind *kind,
 	scan_chain_of(chain, stream->chain, kind->name);
 	active->child = scan_stream_child(stream, chain, stream->depth + 1);
 	active->packed = active->child == NULL ? NULL :
-	    scan_packed_new(kind, unpacked, active->child);
+	    scan_packed_new(stream->worker->pool, kind, unpacked, active->child);
 	if (active->packed == NULL) {
 		if (active->child != NULL)
 			scan_stream_end(active->child);
@@ -102,7 +111,7 @@ start_packed(struct scan_stream *stream, const struct scan_packed_kind *kind,
 		scan_incomplete(stream, kind->name, "data: out of memory");
 		return NULL;
 	}
-	active->name = kind->name;
+	active->kind = *kind;
 	active->begins = stream->base + at;
 	active->next = active->begins + kind->skip;
 	return active;
@@ -148,95 +157,6 @@ window_place(struct scan_stream *stream, size_t at)
 		advance(stream, active);
 }
 
-/* Unpack it for nobody, to learn how it ends and how much it made; false where
- * memory lacks. */
-static bool
-measure(struct scan_worker *worker, const struct scan_packed_kind *kind, const uint8_t *body,
-    size_t len, enum scan_packed_state *state, size_t *made)
-{
-	struct scan_packed *packed = scan_packed_new(kind, measured, worker);
-
-	worker->charged += COST_STREAM;
-	if (packed == NULL)
-		return false;
-	*state = scan_packed_feed(packed, body, len, &(size_t){ 0 });
-	*made = scan_packed_made(packed);
-	scan_packed_free(packed);
-	if (*state != SCAN_PACKED_END)
-		worker->charged += COST_BROKEN * *made;
-	return true;
-}
-
-/* What it unpacks to, as a stream of its own. */
-static void
-view_inside(struct look *look, unsigned level, const struct scan_packed_kind *kind,
-    const uint8_t *body, size_t len)
-{
-	char chain[CHAIN_MAX];
-	struct scan_stream *child = scan_stream_child(look->stream,
-	    scan_chain_of(chain, look->chain, kind->name), level);
-	struct scan_packed *packed = child == NULL ? NULL : scan_packed_new(kind, unpacked, child);
-
-	if (packed == NULL)
-		scan_incomplete(look->stream, kind->name, "data: out of memory");
-	else
-		scan_packed_feed(packed, body, len, &(size_t){ 0 });
-	scan_packed_free(packed);
-	if (child != NULL)
-		scan_stream_end(child);
-}
-
-/* A packed thing in a decoded view must lie in it whole. */
-static void
-view_place(struct look *look, unsigned level, size_t at, size_t end)
-{
-	struct scan_stream *stream = look->stream;
-	struct scan_worker *worker = stream->worker;
-	const uint8_t *p = look->part.text;
-	const size_t origin = scan_map_origin(look->part.map, at);
-	struct scan_packed_kind kind;
-	enum scan_packed_state state;
-	size_t len, made;
-
-	if (!scan_own(stream, origin, look->part.map) || at >= end ||
-	    !scan_packed_at(p, end, at, &kind) || at + kind.skip >= end)
-		return;
-	if (!scan_packed_worth(worker->probe, &kind, p, end, at))
-		return;
-	if (!kind.known) {
-		if (kind.encrypted || at == 0)
-			unknown_kind(stream, &kind);
-		return;
-	}
-	len = end - at - kind.skip;
-	if (!measure(worker, &kind, p + at + kind.skip, len, &state, &made)) {
-		scan_incomplete(stream, kind.name, "data: out of memory");
-		return;
-	}
-	if (state == SCAN_PACKED_BROKEN && made == 0)
-		return;
-	/* The next window may hold the rest of it. */
-	if (state == SCAN_PACKED_MORE && !stream->last && origin > stream->from + SLOP &&
-	    scan_map_origin(look->part.map, end) + 2 * SLOP > stream->len) {
-		if (origin < stream->defer)
-			stream->defer = origin;
-		return;
-	}
-	if (state != SCAN_PACKED_END && made != 0)
-		scan_incomplete(stream, kind.name, state == SCAN_PACKED_BROKEN ? "data, damaged" :
-		    state == SCAN_PACKED_MORE ? "data, cut off or too long for its encoding" :
-		    "unpacks to more than is looked at");
-	if (scan_seen(stream, kind.name, stream->base + origin, stream->base + origin + 1,
-	    SCAN_HIGH))
-		return;
-	if (level + 1 >= SCAN_DEPTH_MAX)
-		scan_incomplete(stream, kind.name, "data, nested too deep");
-	else
-		view_inside(look, level + 1, &kind, p + at + kind.skip, len);
-}
-
-/* ---- places ---- */
-
 /* The segment that a place lies in ends here. */
 static size_t
 segment_end(const struct scan_view *view, size_t at)
@@ -251,6 +171,118 @@ segment_end(const struct scan_view *view, size_t at)
 			high = middle;
 	}
 	return view->segment[low] + view->segment_len[low];
+}
+
+/* Something packed in a decoded view, and what came of undoing it. */
+struct packed_place {
+	struct scan_packed_kind kind;
+	const uint8_t *bytes;
+	size_t len, origin, end;	/* these in the window */
+	enum scan_packed_state state;
+	uint64_t made;
+};
+
+static bool
+measure(struct scan_worker *worker, struct packed_place *it)
+{
+	struct scan_packed *packed = scan_packed_new(worker->pool, &it->kind, measured, worker);
+	size_t used;
+
+	worker->charged += COST_STREAM;
+	if (packed == NULL)
+		return false;
+	it->state = scan_packed_feed(packed, it->bytes, it->len, &used);
+	it->made = scan_packed_made(packed);
+	scan_packed_free(packed);
+	if (it->state != SCAN_PACKED_END)
+		worker->charged += COST_BROKEN * it->made + it->kind.work;
+	return true;
+}
+
+/* One that breaks before anything comes out is told of if that is not the view's
+ * doing: one that only leaves things out spells a header like the text below it. */
+static bool
+worth_telling(const struct packed_place *it, const struct scan_map *map)
+{
+	return it->made > 0 || it->state == SCAN_PACKED_HUGE ||
+	    (it->state == SCAN_PACKED_BROKEN && it->kind.sure && !map->shortened);
+}
+
+/* It may end in the next window. */
+static bool
+deferred(struct scan_stream *stream, const struct packed_place *it)
+{
+	if (it->state != SCAN_PACKED_MORE || stream->last || it->origin <= stream->from + SLOP ||
+	    it->end + 2 * SLOP <= stream->len)
+		return false;
+	if (it->origin < stream->defer)
+		stream->defer = it->origin;
+	return true;
+}
+
+/* Undone once more, for what it holds. */
+static void
+look_into(struct look *look, unsigned level, const struct packed_place *it)
+{
+	struct scan_stream *stream = look->stream, *child;
+	struct scan_packed *packed;
+	char chain[CHAIN_MAX];
+	size_t used;
+
+	if (level + 1 >= SCAN_DEPTH_MAX) {
+		scan_incomplete(stream, it->kind.name, "data, nested too deep");
+		return;
+	}
+	child = scan_stream_child(stream, scan_chain_of(chain, look->chain, it->kind.name), level + 1);
+	packed = child == NULL ? NULL : scan_packed_new(stream->worker->pool, &it->kind, unpacked,
+	    child);
+	if (packed == NULL)
+		scan_incomplete(stream, it->kind.name, "data: out of memory");
+	else
+		scan_packed_feed(packed, it->bytes, it->len, &used);
+	scan_packed_free(packed);
+	if (child != NULL)
+		scan_stream_end(child);
+}
+
+/* A packed thing in a decoded view must lie in it whole.  Of lines of base64 each is a
+ * view too, behind that of all of them: where it was told there it is not cut off. */
+static void
+view_place(struct look *look, unsigned level, const struct scan_view *view, size_t at)
+{
+	const struct scan_map *map = look->part.map;
+	struct scan_stream *stream = look->stream;
+	const size_t end = segment_end(view, at);
+	struct packed_place it = { .origin = scan_map_origin(map, at),
+	    .end = scan_map_origin(map, end) };
+
+	if (!scan_own(stream, it.origin, map) || at >= end ||
+	    !scan_packed_at(look->part.text, end, at, &it.kind) || at + it.kind.skip >= end ||
+	    !scan_packed_worth(stream->worker->probe, &it.kind, look->part.text, end, at))
+		return;
+	if (!it.kind.known) {
+		if (it.kind.encrypted || (at == 0 && !(it.kind.damaged && map->shortened)))
+			unknown_kind(stream, &it.kind);
+		return;
+	}
+	it.bytes = look->part.text + at + it.kind.skip;
+	it.len = end - at - it.kind.skip;
+	if (all_spent(stream->worker)) {
+		scan_incomplete(stream, it.kind.name, "data: unpacks to more than is looked at");
+		return;
+	}
+	if (!measure(stream->worker, &it)) {
+		scan_incomplete(stream, it.kind.name, "data: out of memory");
+		return;
+	}
+	if (deferred(stream, &it) || !worth_telling(&it, map) || scan_seen(stream, it.kind.name,
+	    stream->base + it.origin, stream->base + it.origin + 1, SCAN_HIGH))
+		return;
+	if (it.state != SCAN_PACKED_END)
+		scan_incomplete(stream, it.kind.name, it.state == SCAN_PACKED_MORE ?
+		    "data, cut off or too long for its encoding" : why_not(it.state) != NULL ?
+		    why_not(it.state) : "data: unpacks to more than is looked at");
+	look_into(look, level, &it);
 }
 
 /* The pixels of a PNG picture are no text; what is written in its other chunks
@@ -277,15 +309,15 @@ scan_unpack_view(struct look *look, unsigned level, const struct scan_view *view
 		memcpy(place, hits->place, n * sizeof(*place));
 	}
 	for (i = 0; i < n; i++)
-		view_place(look, level, place[i], segment_end(view, place[i]));
+		view_place(look, level, view, place[i]);
 	free(place);
 	for (i = 0; worker->engine == NULL && i < view->segments; i++)
-		view_place(look, level, view->segment[i], segment_end(view, view->segment[i]));
+		view_place(look, level, view, view->segment[i]);
 	for (i = 0; (i = scan_classes_zlib(look->part.classes, text, look->part.len, i)) <
 	    look->part.len; i++) {
 		if (!picture(text, i) &&
 		    scan_packed_probe(worker->probe, text, segment_end(view, i), i))
-			view_place(look, level, i, segment_end(view, i));
+			view_place(look, level, view, i);
 	}
 }
 

@@ -128,13 +128,15 @@ look_packed(const struct looking *looking, const struct scan_packed_kind *kind,
 {
 	struct unpacked out = { malloc(UNPACKED_MAX), 0 };
 	struct scan_packed *packed = NULL;
+	enum scan_packed_state state;
 	size_t used;
 	int rc = -1;
 
 	if (out.text == NULL ||
-	    (packed = scan_packed_new(kind, take_unpacked, &out)) == NULL)
+	    (packed = scan_packed_new(NULL, kind, take_unpacked, &out)) == NULL)
 		goto out;
-	if (scan_packed_feed(packed, text, len, &used) == SCAN_PACKED_STOPPED)
+	state = scan_packed_feed(packed, text, len, &used);
+	if (state == SCAN_PACKED_STOPPED || state == SCAN_PACKED_HUGE)
 		goto out;
 	rc = 0;
 	if (out.len >= LEAST)

@@ -23,12 +23,12 @@ text32(const uint8_t value[256], const uint8_t *p, size_t len)
 	return false;
 }
 
-/* The first ten bits of gzip, zstd, zip, bzip2, xz, 7z, rar; of zlib eight. */
+/* The first ten bits of gzip, zstd, zip, bzip2, xz, 7z, rar, lz4; of zlib eight. */
 static bool
 packed32(const uint8_t value[256], const uint8_t *p)
 {
 	static const uint16_t first[] = { 3 << 5 | 30, 5 << 5 | 2, 10 << 5 | 1, 8 << 5 | 9,
-	    31 << 5 | 20, 6 << 5 | 29, 10 << 5 | 9 };
+	    31 << 5 | 20, 6 << 5 | 29, 10 << 5 | 9, 0 << 5 | 16 };
 	unsigned ten = (unsigned)value[p[0]] << 5 | value[p[1]], i;
 
 	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++)

@@ -11,16 +11,19 @@
 #define APART 5		/* characters between two numbers that belong to two lists; blanks
 			 * in a row are one */
 
-/* Of gzip, zstd, zip and zlib: what they begin with. */
+/* What gzip, zstd, zip, bzip2, xz, lz4 and zlib begin with. */
 static bool
 hex_of_packed(const uint8_t *p)
 {
-	static const char *const first[] = { "1f8b08", "28b52ffd", "504b0304", "78" };
+	static const char *const first[] = { "1f8b08", "28b52ffd", "504b0304",
+	    "425a68", "fd377a", "04224d18", "78" };
 	unsigned i;
 
-	/* four of 256: a branch for each would be taken as good as at random */
+	/* seven of 256: a branch for each would be taken as good as at random */
 	if (!((p[0] == '1' && (p[1] | 0x20) == 'f') || (p[0] == '2' && p[1] == '8') ||
-	    (p[0] == '5' && p[1] == '0') || (p[0] == '7' && p[1] == '8')))
+	    (p[0] == '5' && p[1] == '0') || (p[0] == '7' && p[1] == '8') ||
+	    (p[0] == '4' && p[1] == '2') || ((p[0] | 0x20) == 'f' && (p[1] | 0x20) == 'd') ||
+	    (p[0] == '0' && p[1] == '4')))
 		return false;
 	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		if (strncasecmp((const char *)p, first[i], strlen(first[i])) == 0)

@@ -40,8 +40,7 @@ fill_table(void)
 static bool
 archive_first(const uint8_t *p)
 {
-	return memcmp(p, "Qlpo", 4) == 0 || memcmp(p, "/Td6WFo", 7) == 0 ||
-	    memcmp(p, "N3q8r", 5) == 0 || memcmp(p, "UmFyI", 5) == 0;
+	return memcmp(p, "N3q8r", 5) == 0 || memcmp(p, "UmFyI", 5) == 0;
 }
 
 /* Whether a zlib stream begins `skip` bytes behind what p is decoded to. */
@@ -106,7 +105,8 @@ text_at(struct long_run *it, size_t at)
 	return 0;
 }
 
-/* Something packed at a digit: to the end of the run. */
+/* Something packed at a digit: to the end of the run.  A text in front of it ends
+ * with that group, or it would hold a stream that is cut off. */
 static int
 packed_at(struct long_run *it, size_t at)
 {
@@ -114,6 +114,8 @@ packed_at(struct long_run *it, size_t at)
 
 	if (extent->rest)
 		return 0;
+	if (extent->to > at + 4)
+		extent->to = at + 4;
 	if (settle(it, extent) != 0)
 		return -1;
 	extent->rest = true;

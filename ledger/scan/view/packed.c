@@ -1,30 +1,14 @@
-#include <stddef.h>
-#include <stdlib.h>
+/* Where something packed begins, as its header tells. */
 #include <string.h>
 
-#include <sodium.h>
-#include <zlib.h>
-#include <zstd.h>
+#include <lzma.h>
 
-#include "ledger/scan/view/packed.h"
+#include "ledger/scan/view/packed_impl.h"
 
-#define OUT_LEN (64 * 1024)
 #define HEADER_MAX 65536	/* of gzip, with its name and comment */
 #define ZSTD_BLOCK_MAX (128 * 1024)
-#define WINDOW_LOG_MAX 25	/* 32 MB of memory for one zstd stream */
-
-enum how { GZIP, ZLIB, DEFLATE, ZSTD };
-
-struct scan_packed {
-	enum how how;
-	z_stream z;
-	ZSTD_DStream *zstd;
-	int (*sink)(void *context, const uint8_t *bytes, size_t len);
-	void *context;
-	uint64_t made;
-	size_t wet;		/* bytes of out that were ever written */
-	uint8_t out[OUT_LEN];	/* not cleared: most of what begins like a stream is none */
-};
+#define BZIP2_WORK 25000u	/* for each of its levels: a block of 100,000 bytes, none
+				 * of which comes out if it breaks, costs as much */
 
 static bool
 starts(const uint8_t *p, size_t len, const char *magic, size_t magic_len)
@@ -36,18 +20,22 @@ starts(const uint8_t *p, size_t len, const char *magic, size_t magic_len)
 static bool
 zip_member(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
 {
+	enum { STORED = 0, DEFLATED = 8, BZIPPED = 12, ZSTANDARD = 93, XZIPPED = 95 };
 	unsigned method;
 
 	if (len < 30)
 		return false;
 	method = p[8] | (unsigned)p[9] << 8;
-	*kind = (struct scan_packed_kind){ .name = "zip", .how = DEFLATE,
+	*kind = (struct scan_packed_kind){ .name = "zip",
+	    .how = method == BZIPPED ? SCAN_BZIP2 : method == ZSTANDARD ? SCAN_ZSTD :
+	    method == XZIPPED ? SCAN_XZ : SCAN_DEFLATE,
 	    .skip = 30u + (p[26] | (unsigned)p[27] << 8) + (p[28] | (unsigned)p[29] << 8) };
-	kind->body = kind->skip;
+	kind->work = method == BZIPPED ? 9 * BZIP2_WORK : 0;
+	kind->body = method == DEFLATED ? kind->skip : 0;
 	kind->encrypted = (p[6] & 1) != 0;
-	if (method == 0 && !kind->encrypted)
+	if (method == STORED && !kind->encrypted)
 		return false;
-	kind->known = method == 8 && !kind->encrypted;
+	kind->known = (method == DEFLATED || kind->how != SCAN_DEFLATE) && !kind->encrypted;
 	return true;
 }
 
@@ -69,7 +57,7 @@ gzip_member(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
 	const unsigned flags = len > 3 ? p[3] : 0;
 	size_t at = 10;
 
-	*kind = (struct scan_packed_kind){ .name = "gzip", .how = GZIP };
+	*kind = (struct scan_packed_kind){ .name = "gzip", .how = SCAN_GZIP };
 	if ((flags & EXTRA) != 0)
 		at += len > 11 ? 2u + (p[10] | (unsigned)p[11] << 8) : 2;
 	if ((flags & NAME) != 0)
@@ -92,8 +80,53 @@ zstd_frame(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
 	const unsigned block = len > at + 2 ? p[at] | (unsigned)p[at + 1] << 8 |
 	    (unsigned)p[at + 2] << 16 : 0;
 
-	*kind = (struct scan_packed_kind){ .name = "zstd", .how = ZSTD };
+	*kind = (struct scan_packed_kind){ .name = "zstd", .how = SCAN_ZSTD };
 	kind->known = (flags & 8) == 0 && (block >> 1 & 3) != 3 && block >> 3 <= ZSTD_BLOCK_MAX;
+	kind->damaged = !kind->known;
+}
+
+/* Whether a block may go on so: it is not randomised, and its first row is in it. */
+static bool
+bzip2_block(const uint8_t *p, unsigned level)
+{
+	unsigned row = (p[14] & 0x7fu) << 17 | (unsigned)p[15] << 9 | (unsigned)p[16] << 1 | p[17] >> 7;
+
+	return (p[14] & 0x80) == 0 && row <= 100000 * level;
+}
+
+/* Its own four bytes, and the first block's six or the end's: pi or its root. */
+static bool
+bzip2_stream(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
+{
+	const unsigned level = len > 3 ? p[3] - (unsigned)'0' : 0;
+
+	if (len < 10 || memcmp(p, "BZh", 3) != 0 || level < 1 || level > 9 ||
+	    (memcmp(p + 4, "1AY&SY", 6) != 0 && memcmp(p + 4, "\x17\x72\x45\x38\x50\x90", 6) != 0))
+		return false;
+	*kind = (struct scan_packed_kind){ .name = "bzip2", .how = SCAN_BZIP2, .sure = true,
+	    .work = BZIP2_WORK * level };
+	kind->known = len < 18 || p[4] != '1' || bzip2_block(p, level);
+	kind->damaged = !kind->known;
+	return true;
+}
+
+/* Its header has a checksum. */
+static void
+xz_stream(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
+{
+	lzma_stream_flags flags;
+
+	*kind = (struct scan_packed_kind){ .name = "xz", .how = SCAN_XZ, .sure = true };
+	kind->known = len < LZMA_STREAM_HEADER_SIZE || lzma_stream_header_decode(&flags, p) == LZMA_OK;
+	kind->damaged = !kind->known;
+}
+
+/* The version, and what is reserved (LZ4 Frame Format 1.6.3). */
+static void
+lz4_frame(const uint8_t *p, size_t len, struct scan_packed_kind *kind)
+{
+	*kind = (struct scan_packed_kind){ .name = "lz4", .how = SCAN_LZ4, .sure = true };
+	kind->known = len < 6 || ((p[4] & 0xc2) == 0x40 && (p[5] & 0x8f) == 0 && p[5] >> 4 >= 4);
 	kind->damaged = !kind->known;
 }
 
@@ -122,9 +155,8 @@ scan_packed_at(const uint8_t *text, size_t len, size_t at,
     struct scan_packed_kind *kind)
 {
 	static const struct { const char *magic; size_t len; const char *name; } other[] = {
-		{ "BZh", 3, "bzip2" }, { "\xfd" "7zXZ", 5, "xz" },
 		{ "7z\xbc\xaf", 4, "7z" }, { "Rar!", 4, "rar" },
-		{ "\x04\x22\x4d\x18", 4, "lz4" }, { "\xff\x06\0\0sNaPpY", 10, "snappy" },
+		{ "\xff\x06\0\0sNaPpY", 10, "snappy" },
 		{ "LZIP\1", 5, "lzip" }, { "MSCF\0\0\0\0", 8, "cab" },
 	};
 	const uint8_t *p = text + at;
@@ -142,130 +174,31 @@ scan_packed_at(const uint8_t *text, size_t len, size_t at,
 	}
 	if (starts(p, len, "PK\x03\x04", 4))
 		return zip_member(p, len, kind);
-	if (scan_packed_zlib(p, len)) {
-		kind->name = "zlib";
-		kind->how = ZLIB;
+	if (starts(p, len, "\xfd" "7zXZ\0", 6)) {
+		xz_stream(p, len, kind);
 		return true;
 	}
-	kind->known = false;
+	if (starts(p, len, "\x04\x22\x4d\x18", 4)) {
+		lz4_frame(p, len, kind);
+		return true;
+	}
+	if (bzip2_stream(p, len, kind))
+		return true;
+	if (scan_packed_zlib(p, len)) {
+		kind->name = "zlib";
+		kind->how = SCAN_ZLIB;
+		return true;
+	}
 	kind->name = scan_packed_old(p, len);
+	kind->how = SCAN_LZMA;
+	kind->known = kind->name != NULL && kind->name[0] == 'l';
 	if (at == 0 && kind->name != NULL)
 		return true;
+	kind->known = false;
 	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		kind->name = other[i].name;
 		if (starts(p, len, other[i].magic, other[i].len))
 			return true;
 	}
 	return false;
-}
-
-struct scan_packed *
-scan_packed_new(const struct scan_packed_kind *kind,
-    int (*sink)(void *context, const uint8_t *bytes, size_t len), void *context)
-{
-	struct scan_packed *packed = malloc(sizeof(*packed));
-	int bits;
-
-	if (packed == NULL)
-		return NULL;
-	memset(packed, 0, offsetof(struct scan_packed, out));
-	packed->how = (enum how)kind->how;
-	packed->sink = sink;
-	packed->context = context;
-	if (packed->how == ZSTD) {
-		packed->zstd = ZSTD_createDStream();
-		if (packed->zstd != NULL && !ZSTD_isError(ZSTD_DCtx_setParameter(
-		    packed->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
-			return packed;
-	} else {
-		bits = packed->how == GZIP ? 15 + 16 : packed->how == ZLIB ? 15 : -15;
-		if (inflateInit2(&packed->z, bits) == Z_OK)
-			return packed;
-	}
-	scan_packed_free(packed);
-	return NULL;
-}
-
-void
-scan_packed_free(struct scan_packed *packed)
-{
-	if (packed == NULL)
-		return;
-	if (packed->how == ZSTD)
-		ZSTD_freeDStream(packed->zstd);
-	else
-		inflateEnd(&packed->z);
-	sodium_memzero(packed->out, packed->wet);
-	free(packed);
-}
-
-uint64_t
-scan_packed_made(const struct scan_packed *packed)
-{
-	return packed->made;
-}
-
-static int
-give(struct scan_packed *packed, size_t len)
-{
-	packed->made += len;
-	packed->wet = len > packed->wet ? len : packed->wet;
-	return len == 0 ? 0 : packed->sink(packed->context, packed->out, len);
-}
-
-static enum scan_packed_state
-feed_zstd(struct scan_packed *packed, const uint8_t *bytes, size_t len,
-    size_t *used)
-{
-	ZSTD_inBuffer in = { bytes, len, 0 };
-	ZSTD_outBuffer out;
-	size_t left;
-
-	do {
-		out = (ZSTD_outBuffer){ packed->out, OUT_LEN, 0 };
-		left = ZSTD_decompressStream(packed->zstd, &out, &in);
-		*used = in.pos;
-		if (ZSTD_isError(left))
-			return SCAN_PACKED_BROKEN;
-		if (give(packed, out.pos) != 0)
-			return SCAN_PACKED_STOPPED;
-		if (left == 0)
-			return SCAN_PACKED_END;
-	} while (in.pos < in.size || out.pos == out.size);
-	return SCAN_PACKED_MORE;
-}
-
-static enum scan_packed_state
-feed_zlib(struct scan_packed *packed, const uint8_t *bytes, size_t len,
-    size_t *used)
-{
-	z_stream *z = &packed->z;
-	int result;
-
-	z->next_in = (z_const Bytef *)bytes;
-	z->avail_in = (uInt)len;
-	do {
-		z->next_out = packed->out;
-		z->avail_out = OUT_LEN;
-		result = inflate(z, Z_NO_FLUSH);
-		*used = len - z->avail_in;
-		if (give(packed, OUT_LEN - z->avail_out) != 0)
-			return SCAN_PACKED_STOPPED;
-		if (result == Z_STREAM_END)
-			return SCAN_PACKED_END;
-		if (result != Z_OK && result != Z_BUF_ERROR)
-			return SCAN_PACKED_BROKEN;
-	} while (z->avail_in > 0 || z->avail_out == 0);
-	return SCAN_PACKED_MORE;
-}
-
-enum scan_packed_state
-scan_packed_feed(struct scan_packed *packed, const uint8_t *bytes, size_t len,
-    size_t *used)
-{
-	*used = 0;
-	if (len == 0)
-		return SCAN_PACKED_MORE;
-	return packed->how == ZSTD ? feed_zstd(packed, bytes, len, used) :
-	    feed_zlib(packed, bytes, len, used);
 }

@@ -1,6 +1,6 @@
 /*
- * Compressed data, wherever in a text it begins: gzip, zlib, zstd, and the
- * deflated members of a zip archive.  Private to the scanner.
+ * Compressed data, wherever in a text it begins: gzip, zlib, zstd, bzip2,
+ * xz, lzma, lz4, and the members of a zip archive.  Private to the scanner.
  *
  * Tar archives and stored members of zip archives need nothing: their contents
  * stand in them as they are.
@@ -18,6 +18,7 @@ enum scan_packed_state {
 	SCAN_PACKED_MORE,	/* all was used, and it goes on */
 	SCAN_PACKED_END,	/* the stream ended, with its checksum right */
 	SCAN_PACKED_BROKEN,
+	SCAN_PACKED_HUGE,	/* it wants more memory than one stream gets */
 	SCAN_PACKED_STOPPED	/* the sink wanted no more */
 };
 
@@ -26,6 +27,8 @@ struct scan_packed_kind {
 	bool known;		/* and can be unpacked here */
 	bool encrypted;
 	bool damaged;		/* begins like one, but its header can be none: not known */
+	bool sure;		/* so long a beginning that it is one, whatever follows */
+	size_t work;		/* what it may cost before any comes out, in bytes of gzip's */
 	size_t skip;		/* headers in front of what is fed */
 	size_t body;		/* where the deflated data begins; 0: there is none, or unknown */
 	int how;		/* private */
@@ -55,8 +58,16 @@ bool scan_packed_probe(struct scan_packed_probe *probe, const uint8_t *text,
 bool scan_packed_worth(struct scan_packed_probe *probe, const struct scan_packed_kind *kind,
     const uint8_t *text, size_t len, size_t at);
 
-/* sink returns non-zero to stop.  NULL where memory lacks. */
-struct scan_packed *scan_packed_new(const struct scan_packed_kind *kind,
+/* What was freed is kept here for the next of its kind, one of each: to set up costs
+ * more than a short stream does. */
+struct scan_packed_pool;
+struct scan_packed_pool *scan_packed_pool_new(void);
+void scan_packed_pool_free(struct scan_packed_pool *pool);
+
+/* pool may be NULL, and must outlive it.  sink returns non-zero to stop.  NULL where
+ * memory lacks. */
+struct scan_packed *scan_packed_new(struct scan_packed_pool *pool,
+    const struct scan_packed_kind *kind,
     int (*sink)(void *context, const uint8_t *bytes, size_t len), void *context);
 void scan_packed_free(struct scan_packed *packed);
 

@@ -71,7 +71,7 @@ scan_packed_worth(struct scan_packed_probe *probe, const struct scan_packed_kind
 	int result;
 
 	if (!kind->known)
-		return !kind->damaged;
+		return !kind->damaged || kind->sure;
 	if (kind->body == 0 || kind->body >= len - at)
 		return true;
 	n = len - at - kind->body;

@@ -4,10 +4,12 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "ledger/scan/view/packed.h"
+
 /* What a digit shows of the bytes that it is decoded to. */
 enum { FIRST, SECOND, THIRD, UPPER32, LOWER32, MAGIC_1, MAGIC_2, MAGIC_3 };
 
-/* What gzip, zstd and zip begin with, from each byte of a group: how many digits
+/* What gzip, zstd, zip, bzip2, xz and lz4 begin with, from each byte of a group: how many digits
  * of that group stand before it. */
 static const struct magic {
 	char digits[5];
@@ -16,6 +18,9 @@ static const struct magic {
 	{ "H4sI", 0 }, { "+LC", 2 }, { "-LC", 2 }, { "fiw", 3 },
 	{ "KLUv", 0 }, { "i1L/", 2 }, { "i1L_", 2 }, { "otS/", 3 }, { "otS_", 3 },
 	{ "UEsD", 0 }, { "BLAw", 2 }, { "QSwM", 3 },
+	{ "Qlpo", 0 }, { "JaaD", 2 }, { "CWmg", 3 },
+	{ "/Td6", 0 }, { "_Td6", 0 }, { "03el", 2 }, { "9N3p", 3 },
+	{ "BCJN", 0 }, { "QiTR", 2 }, { "EIk0", 3 },
 };
 
 static struct scan_table shown;
@@ -112,8 +117,9 @@ scan_signs_add(struct scan_signs *any, const struct scan_signs *sign)
 bool
 scan_magic_at(const uint8_t *p, size_t len, size_t at, size_t *from)
 {
-	uint8_t bytes[12] = { 0 }, *out = bytes, *first;
-	size_t i, n;
+	uint8_t bytes[12] = { 0 }, *out = bytes;
+	struct scan_packed_kind kind;
+	size_t i, n, skip;
 
 	for (i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
 		n = strlen(magics[i].digits);
@@ -122,9 +128,10 @@ scan_magic_at(const uint8_t *p, size_t len, size_t at, size_t *from)
 			continue;
 		*from = at - magics[i].back;
 		scan_decode_quads(p + *from, p + (len - *from < 16 ? len : *from + 16), &out);
-		first = bytes + (magics[i].back == 0 ? 0 : magics[i].back - 1);
-		/* gzip's flags: three are reserved */
-		return first[0] != 0x1f || (first[3] & 0xe0) == 0;
+		skip = magics[i].back == 0 ? 0 : magics[i].back - 1u;
+		/* too few bytes for the header of a zip member */
+		return memcmp(bytes + skip, "PK\3\4", 4) == 0 ||
+		    (scan_packed_at(bytes, sizeof(bytes), skip, &kind) && !kind.damaged);
 	}
 	return false;
 }

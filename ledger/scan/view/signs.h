@@ -15,7 +15,7 @@
 /* What begins at each of 64 digits. */
 struct scan_signs {
 	uint64_t text, turned;	/* so many groups of ASCII, as they stand or turned around */
-	uint64_t magic;		/* of gzip, zstd or zip, perhaps */
+	uint64_t magic;		/* of something packed, perhaps */
 	uint64_t upper32, lower32;
 };
 
@@ -33,7 +33,7 @@ struct scan_signs scan_signs_of(const struct scan_planes *block, size_t left);
 /* What is seldom, for all of a run. */
 void scan_signs_add(struct scan_signs *any, const struct scan_signs *sign);
 
-/* Whether gzip, zstd or zip begins at p[at]; *from is where its group does. */
+/* Whether something packed, but zlib, begins at p[at]; *from is where its group does. */
 bool scan_magic_at(const uint8_t *p, size_t len, size_t at, size_t *from);
 
 /* Bits of the first n digits. */
