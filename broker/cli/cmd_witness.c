@@ -94,7 +94,7 @@ add(const struct opts *opts)
 		return CLI_USAGE;
 	}
 	printf(status == 1 ? "%s: this key is there already; nothing was changed\n" :
-	    "%s is watched when the witness starts next\n", key.name);
+	    "%s is watched when the witness starts next\n", cli_clean(key.name));
 	return CLI_OK;
 }
 

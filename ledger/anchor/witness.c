@@ -51,14 +51,15 @@ say_size(struct turn *turn)
 }
 
 /* What a log's key signed and cannot have signed honestly, or what somebody
- * joined to a proof that does not hold: whoever looks into it decides. */
+ * joined to a proof that does not hold: whoever looks into it decides.  most: of
+ * the latter fewer, since anybody can take honest checkpoints for it. */
 static void
-keep_evidence(struct turn *turn)
+keep_evidence(struct turn *turn, unsigned most)
 {
 	uint8_t digest[crypto_hash_sha256_BYTES];
 	char name[128], hex[33];
 
-	if (turn->log->evidence >= WITNESS_EVIDENCE_MAX)
+	if (turn->log->evidence >= most)
 		return;
 	crypto_hash_sha256(digest, (const uint8_t *)turn->plain,
 	    turn->plain_len);
@@ -134,7 +135,7 @@ follows(struct turn *turn)
 	if (turn->at.size == log->at.size && log->note != NULL &&
 	    memcmp(turn->at.root, log->at.root, TREE_HASH_LEN) != 0) {
 		say(turn, 409, "equivocation", "");
-		keep_evidence(turn);
+		keep_evidence(turn, WITNESS_EVIDENCE_MAX);
 		return -1;
 	}
 	if (turn->in.old_size != log->at.size) {
@@ -147,7 +148,7 @@ follows(struct turn *turn)
 		return 0;
 	say(turn, 422, "inconsistent", "the proof does not lead from the tree "
 	    "that this witness cosigned to this one");
-	keep_evidence(turn);
+	keep_evidence(turn, WITNESS_EVIDENCE_MAX / 2);
 	return -1;
 }
 

@@ -30,7 +30,7 @@
 #include "ledger/tree/note.h"
 
 #define WITNESS_KEYS_MAX 1024	/* of all logs */
-#define WITNESS_EVIDENCE_MAX 64	/* checkpoints kept for one log */
+#define WITNESS_EVIDENCE_MAX 64	/* checkpoints kept for one log; half of them of bad proofs */
 #define WITNESS_REPLY_MAX 512
 
 /* A new key in dir, which is made where it is not there; its vkey in *key.

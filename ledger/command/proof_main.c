@@ -236,6 +236,14 @@ cosigned(const struct trust *trust, const char *proof, size_t len)
 	return n;
 }
 
+/* Which record of which log: whoever made the log's key chose its name. */
+static void
+say_which(const char *verdict, const struct checkpoint *at, uint64_t index)
+{
+	printf("%s: the record is number %" PRIu64 " of ", verdict, index);
+	shown_put(stdout, at->origin, sizeof(at->origin));
+}
+
 static int
 conclude(const struct trust *trust, const char *text, size_t len,
     const struct checkpoint *at, uint64_t index)
@@ -243,26 +251,26 @@ conclude(const struct trust *trust, const char *text, size_t len,
 	unsigned n = trust != NULL ? cosigned(trust, text, len) : 0;
 
 	if (trust != NULL && n < trust->quorum) {
-		printf("not_established: the record is number %" PRIu64 " of "
-		    "%s, but %u of the %u witnesses that the policy wants "
-		    "cosigned%s\n", index, at->origin, n, trust->quorum,
+		say_which("not_established", at, index);
+		printf(", but %u of the %u witnesses that the policy wants "
+		    "cosigned%s\n", n, trust->quorum,
 		    trust->max_age_s > 0 ? " in the time that it allows" : "");
 		return NOT_ESTABLISHED;
 	}
 	if (trust != NULL && trust->stamps > 0) {
-		printf("not_established: the record is number %" PRIu64 " of %s, but "
-		    "the policy wants %u time stamps, which no proof holds\n", index,
-		    at->origin, trust->stamps);
+		say_which("not_established", at, index);
+		printf(", but the policy wants %u time stamps, which no proof holds\n",
+		    trust->stamps);
 		return NOT_ESTABLISHED;
 	}
 	if (trust != NULL && trust->max_width_s > 0) {
-		printf("not_established: the record is number %" PRIu64 " of %s, but "
-		    "the policy wants it made within %" PRIu64 " s, of which no proof "
-		    "tells\n", index, at->origin, trust->max_width_s);
+		say_which("not_established", at, index);
+		printf(", but the policy wants it made within %" PRIu64 " s, of which no "
+		    "proof tells\n", trust->max_width_s);
 		return NOT_ESTABLISHED;
 	}
-	printf("shown: the record is number %" PRIu64 " of %s, in the %" PRIu64
-	    " that its key signed", index, at->origin, at->size);
+	say_which("shown", at, index);
+	printf(", in the %" PRIu64 " that its key signed", at->size);
 	if (n > 0)
 		printf(" and %u witnesses cosigned", n);
 	putchar('\n');
@@ -313,9 +321,10 @@ check(const struct args *args, const struct trust *trust,
 		printf("refuted: %s\n", why);
 		return REFUTED;
 	}
-	printf("not_established: no record was given; the key of %s signed "
-	    "%" PRIu64 " records, and this is about number %" PRIu64 "\n",
-	    checkpoint.origin, checkpoint.size, index);
+	printf("not_established: no record was given; the key of ");
+	shown_put(stdout, checkpoint.origin, sizeof(checkpoint.origin));
+	printf(" signed %" PRIu64 " records, and this is about number %" PRIu64 "\n",
+	    checkpoint.size, index);
 	return NOT_ESTABLISHED;
 }
 

@@ -119,6 +119,7 @@ proof_check(const char *text, size_t len,
 	const char *at = text + sizeof(HEADER) - 1, *end = text + len;
 	struct tree_proof proof;
 
+	memset(checkpoint, 0, sizeof(*checkpoint));	/* until its signature is good */
 	if (len < sizeof(HEADER) ||
 	    memcmp(text, HEADER, sizeof(HEADER) - 1) != 0 ||
 	    !hash_lines_number(&at, end, index) ||

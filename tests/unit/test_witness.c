@@ -207,6 +207,20 @@ test_bad_proof(void **state)
 	advance(9, 20);
 }
 
+/* Whoever has read a log's honest checkpoints can send them behind no proof: there is
+ * room left for what its key cannot have signed honestly. */
+static void
+test_evidence_left(void **state)
+{
+	advance(0, 5);
+	for (uint64_t size = 6; size <= 40; size++)
+		submit(compose(&ours, 5, 4, size), 422, "inconsistent");
+	assert_int_equal(evidence(), WITNESS_EVIDENCE_MAX / 2);
+	advance(5, 20);
+	submit(compose(&forked, 20, 20, 20), 409, "equivocation");
+	assert_int_equal(evidence(), WITNESS_EVIDENCE_MAX / 2 + 1);
+}
+
 static void
 test_rollback(void **state)
 {
@@ -423,7 +437,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 		TEST(test_cosigns), TEST(test_other_size), TEST(test_fork),
-		TEST(test_bad_proof), TEST(test_rollback),
+		TEST(test_bad_proof), TEST(test_evidence_left), TEST(test_rollback),
 		TEST(test_strangers), TEST(test_malformed),
 		TEST(test_many_signatures), TEST(test_remembers),
 		TEST(test_one_at_a_time), TEST(test_altered_state),
