@@ -213,9 +213,9 @@ hear_authorities(struct asked *asked, const struct after_note *note)
 			if (strcmp(stamp->who, trust->authority[i].name) != 0 ||
 			    stamp_check(stamp->der, stamp->len, note->digest, NULL,
 			    trust->authority[i].ca_file, &out, why, sizeof(why)) != 0 ||
-			    out.time_s <= said->time_s)
+			    out.time_s - out.accuracy_s <= said->time_s)
 				continue;
-			hear(asked, said, out.time_s);
+			hear(asked, said, out.time_s - out.accuracy_s);
 			memcpy(said->signer, out.signer, sizeof(said->signer));
 		}
 	}

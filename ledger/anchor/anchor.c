@@ -155,7 +155,8 @@ take_stamp(struct asking *asking, const struct gather_note *note,
 	if (stamp_check(der, len, digest, NULL, authority->ca_file, &out, why,
 	    sizeof(why)) == 0 && plausible(asking, out.time_s)) {
 		claim->size = note->at.size;
-		claim->time_s = claim->seen_s = out.time_s;
+		claim->time_s = out.time_s + out.accuracy_s;
+		claim->seen_s = out.time_s - out.accuracy_s;
 		memcpy(claim->signer, out.signer, sizeof(claim->signer));
 	}
 	free(der);

@@ -15,6 +15,8 @@
 #include <sodium.h>
 
 #define SECONDS_A_DAY 86400
+#define STRENGTH 2		/* OpenSSL's level of 112 bits */
+#define DIGEST_LEAST 28		/* bytes: SHA-224's, which are that strong */
 
 /* ---- asking ---- */
 
@@ -123,14 +125,42 @@ seconds_of(const ASN1_GENERALIZEDTIME *at, int64_t *out)
 	return *out >= 0 ? 0 : -1;
 }
 
+/* What is not told is 0. */
+static bool
+read_part(const ASN1_INTEGER *part, int64_t *out)
+{
+	*out = 0;
+	return part == NULL || (ASN1_INTEGER_get_int64(out, part) == 1 && *out >= 0 &&
+	    *out <= SECONDS_A_DAY);
+}
+
+/* More than a day is nobody's clock. */
+static bool
+read_accuracy(TS_TST_INFO *info, int64_t *out)
+{
+	const TS_ACCURACY *accuracy = TS_TST_INFO_get_accuracy(info);
+	int64_t seconds, millis, micros;
+
+	*out = 0;
+	if (accuracy == NULL)
+		return true;
+	if (!read_part(TS_ACCURACY_get_seconds(accuracy), &seconds) ||
+	    !read_part(TS_ACCURACY_get_millis(accuracy), &millis) ||
+	    !read_part(TS_ACCURACY_get_micros(accuracy), &micros))
+		return false;
+	*out = seconds + (millis > 0 || micros > 0);
+	return true;
+}
+
 static int
-read_info(const TS_TST_INFO *info, struct stamp *out)
+read_info(TS_TST_INFO *info, struct stamp *out)
 {
 	BIGNUM *serial = NULL;
 	char *hex = NULL;
 
 	if (info == NULL ||
-	    seconds_of(TS_TST_INFO_get_time(info), &out->time_s) != 0)
+	    seconds_of(TS_TST_INFO_get_time(info), &out->time_s) != 0 ||
+	    !read_accuracy(info, &out->accuracy_s))
 		return -1;
 	serial = ASN1_INTEGER_to_BN(TS_TST_INFO_get_serial(info), NULL);
 	hex = serial != NULL ? BN_bn2hex(serial) : NULL;
@@ -242,6 +272,7 @@ store_of(const char *ca_file, int64_t time_s)
 	if (store != NULL && each_authority(ca_file, add_authority, store) > 0) {
 		X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(store),
 		    (time_t)time_s);
+		X509_VERIFY_PARAM_set_auth_level(X509_STORE_get0_param(store), STRENGTH);
 		X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
 		return store;
 	}
@@ -324,6 +355,21 @@ read_signer(PKCS7 *token, struct stamp *out)
 	return good;
 }
 
+/* The digests that were signed: of each signer one. */
+static bool
+is_strong(PKCS7 *token)
+{
+	STACK_OF(PKCS7_SIGNER_INFO) *all = PKCS7_get_signer_info(token);
+	const EVP_MD *md;
+
+	for (int i = 0; i < sk_PKCS7_SIGNER_INFO_num(all); i++) {
+		md = EVP_get_digestbyobj(sk_PKCS7_SIGNER_INFO_value(all, i)->digest_alg->algorithm);
+		if (md == NULL || EVP_MD_get_size(md) < DIGEST_LEAST)
+			return false;
+	}
+	return true;
+}
+
 /* Signed at least by the certificate that it carries. */
 static bool
 signed_by_somebody(PKCS7 *token)
@@ -343,6 +389,12 @@ check(const struct parsed *parsed, const uint8_t *digest,
 	if (parsed->info == NULL || read_info(parsed->info, out) != 0)
 		return refuse(why, why_len, "the authority granted no time "
 		    "stamp");
+	if (TS_TST_INFO_get_ext_by_critical(parsed->info, 1, -1) >= 0)
+		return refuse(why, why_len, "the time stamp has a critical extension "
+		    "that is not known here");
+	if (!is_strong(parsed->token))
+		return refuse(why, why_len, "the time stamp is signed by a digest that "
+		    "can be forged (SHA-1, MD5)");
 	context = context_of(digest, nonce, ca_file, out->time_s);
 	if (context == NULL)
 		return refuse(why, why_len, ca_file != NULL ?

@@ -5,7 +5,9 @@
  * the text, the empty line, the log's signature line.
  *
  * Tokens are parsed and verified by OpenSSL (TS_RESP_verify_response), which
- * checks that the certificate is for time stamping only.  Its validity is
+ * checks that the certificate is for time stamping only.  What it would let pass is
+ * refused here: keys and digests of less than 112 bits (RSA of 1024, SHA-1, MD5),
+ * and critical extensions of the statement, of which none is known.  Its validity is
  * judged at the token's own time: authorities' certificates outlive what they
  * sign by little.  So a token is worth what its authority's key is worth today.
  */
@@ -36,6 +38,7 @@ uint8_t *stamp_request(const uint8_t digest[STAMP_DIGEST_LEN],
 
 struct stamp {
 	int64_t time_s;		/* genTime, UTC, since 1970 */
+	int64_t accuracy_s;	/* it may be off by that, as the authority says; rounded up */
 	char serial[64];	/* hex; cut where it is longer */
 	uint8_t signer[STAMP_DIGEST_LEN];	/* SHA-256 of the public key that signed it */
 };

@@ -217,6 +217,181 @@ test_wrong_purpose(void **state)
 	free(reply);
 }
 
+/* Keys and digests that others than the authority may have made a signature fit. */
+static void
+test_weak(void **state)
+{
+	static const struct { const char *make; bool good; } all[] = {
+		{ "sed 's/^signer_digest=.*/signer_digest=sha384/' keep >tsa.cnf", true },
+		{ "sed 's/^signer_digest=.*/signer_digest=sha1/' keep >tsa.cnf", false },
+		{ "sed 's/^signer_digest=.*/signer_digest=md5/' keep >tsa.cnf", false },
+		{ "openssl x509 -req -md5 -in tsa.csr -CA ca.pem -CAkey ca.key -CAcreateserial "
+		    "-days 1 -extfile tsa.ext -out tsa.pem", false },
+		{ "openssl x509 -req -sha1 -in tsa.csr -CA ca.pem -CAkey ca.key -CAcreateserial "
+		    "-days 1 -extfile tsa.ext -out tsa.pem", false },
+		{ "openssl req -newkey rsa:1024 -nodes -keyout tsa.key -out weak.csr -subj /CN=weak && "
+		    "openssl x509 -req -in weak.csr -CA ca.pem -CAkey ca.key -CAcreateserial "
+		    "-days 1 -extfile tsa.ext -out tsa.pem", false },
+	};
+
+	assert_int_equal(shell("cp tsa.cnf keep && cp tsa.pem keep.pem && cp tsa.key keep.key"), 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		size_t len = 0;
+		uint8_t *reply;
+
+		assert_int_equal(shell(all[i].make), 0);
+		reply = stamped(&len);
+		assert_int_equal(stamp_check(reply, len, digest, nonce, ca_path, &out, why,
+		    sizeof(why)), all[i].good ? 0 : -1);
+		assert_int_equal(shell("cp keep tsa.cnf && cp keep.pem tsa.pem && "
+		    "cp keep.key tsa.key"), 0);
+		free(reply);
+	}
+}
+
+/* The time is between those that the authority's clock may have meant. */
+static void
+test_accuracy(void **state)
+{
+	static const struct { const char *set; int64_t want; int status; } all[] = {
+		{ "accuracy=secs:3", 3, 0 }, { "accuracy=secs:3,millisecs:1", 4, 0 },
+		{ "accuracy=microsecs:1", 1, 0 }, { "accuracy=secs:90000", 0, -1 },
+		{ "", 0, 0 },
+	};
+	char line[128];
+
+	assert_int_equal(shell("cp tsa.cnf keep"), 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		size_t len = 0;
+		uint8_t *reply;
+
+		snprintf(line, sizeof(line), "cp keep tsa.cnf && echo %s >>tsa.cnf", all[i].set);
+		assert_int_equal(shell(line), 0);
+		reply = stamped(&len);
+		assert_int_equal(stamp_check(reply, len, digest, nonce, ca_path, &out, why,
+		    sizeof(why)), all[i].status);
+		if (all[i].status == 0)
+			assert_int_equal(out.accuracy_s, all[i].want);
+		free(reply);
+	}
+	assert_int_equal(shell("cp keep tsa.cnf"), 0);
+}
+
+static X509_EXTENSION *
+extension(int critical)
+{
+	ASN1_OCTET_STRING *value = ASN1_OCTET_STRING_new();
+	ASN1_OBJECT *name = OBJ_txt2obj("1.2.3.4.5", 1);
+	X509_EXTENSION *made;
+
+	assert_int_equal(ASN1_OCTET_STRING_set(value, (const uint8_t *)"\5\0", 2), 1);
+	made = X509_EXTENSION_create_by_OBJ(NULL, name, critical, value);
+	ASN1_OCTET_STRING_free(value);
+	ASN1_OBJECT_free(name);
+	assert_non_null(made);
+	return made;
+}
+
+static int is_critical;	/* OpenSSL 3 loses what it is given for the callback */
+
+static int
+add_extension(TS_RESP_CTX *context, X509_EXTENSION *asked, void *data)
+{
+	X509_EXTENSION *more = extension(is_critical);
+	const int added = TS_TST_INFO_add_ext(TS_RESP_CTX_get_tst_info(context), more, -1);
+
+	(void)asked;
+	(void)data;
+	X509_EXTENSION_free(more);
+	return added;
+}
+
+static ASN1_INTEGER *
+serial(TS_RESP_CTX *context, void *data)
+{
+	ASN1_INTEGER *one = ASN1_INTEGER_new();
+
+	(void)context;
+	(void)data;
+	ASN1_INTEGER_set(one, 1);
+	return one;
+}
+
+static void *
+read_pem(const char *name, bool key)
+{
+	char path[160];
+	FILE *in;
+	void *read;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	read = key ? (void *)PEM_read_PrivateKey(in, NULL, NULL, NULL) :
+	    (void *)PEM_read_X509(in, NULL, NULL, NULL);
+	fclose(in);
+	assert_non_null(read);
+	return read;
+}
+
+/* A response whose statement has an extension; its length. */
+static size_t
+extended(uint8_t **der)
+{
+	TS_RESP_CTX *context = TS_RESP_CTX_new();
+	X509 *cert = read_pem("tsa.pem", false);
+	EVP_PKEY *key = read_pem("tsa.key", true);
+	ASN1_OBJECT *policy = OBJ_txt2obj("1.2.3.4", 1);
+	X509_EXTENSION *asked = extension(0);
+	size_t n = 0;
+	uint8_t *plain = stamp_request(digest, nonce, &n), *full = NULL;
+	const uint8_t *at = plain;
+	TS_REQ *request = d2i_TS_REQ(NULL, &at, (long)n);
+	TS_RESP *response;
+	BIO *in;
+	int len;
+
+	assert_int_equal(TS_REQ_add_ext(request, asked, -1), 1);
+	len = i2d_TS_REQ(request, &full);
+	in = BIO_new_mem_buf(full, len);
+	assert_true(TS_RESP_CTX_set_signer_cert(context, cert) == 1 &&
+	    TS_RESP_CTX_set_signer_key(context, key) == 1 &&
+	    TS_RESP_CTX_set_signer_digest(context, EVP_sha256()) == 1 &&
+	    TS_RESP_CTX_set_def_policy(context, policy) == 1 &&
+	    TS_RESP_CTX_add_md(context, EVP_sha256()) == 1);
+	TS_RESP_CTX_set_serial_cb(context, serial, NULL);
+	TS_RESP_CTX_set_extension_cb(context, add_extension, NULL);
+	response = TS_RESP_create_response(context, in);
+	*der = NULL;
+	len = i2d_TS_RESP(response, der);
+	assert_true(len > 0);
+	TS_RESP_free(response);
+	TS_REQ_free(request);
+	TS_RESP_CTX_free(context);
+	X509_EXTENSION_free(asked);
+	ASN1_OBJECT_free(policy);
+	EVP_PKEY_free(key);
+	X509_free(cert);
+	BIO_free(in);
+	OPENSSL_free(full);
+	free(plain);
+	return (size_t)len;
+}
+
+static void
+test_extensions(void **state)
+{
+	for (is_critical = 0; is_critical < 2; is_critical++) {
+		uint8_t *der;
+		size_t len = extended(&der);
+
+		assert_int_equal(stamp_check(der, len, digest, nonce, ca_path, &out, why,
+		    sizeof(why)), is_critical ? -1 : 0);
+		OPENSSL_free(der);
+	}
+	assert_non_null(strstr(why, "critical extension"));
+}
+
 static void
 test_hostile(void **state)
 {
@@ -317,6 +492,8 @@ main(void)
 		cmocka_unit_test(test_altered),
 		cmocka_unit_test(test_not_granted),
 		cmocka_unit_test(test_wrong_purpose),
+		cmocka_unit_test(test_weak), cmocka_unit_test(test_accuracy),
+		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_real),
 	};
 
