@@ -65,8 +65,9 @@ struct scan_tags *scan_tags_load(const char *path,
     char commitment[SCAN_TAGS_COMMITMENT_MAX], char *err, size_t err_len);
 void scan_tags_free(struct scan_tags *tags);
 
-/* Whether a scan record of the bundle or ledger in dir names them.  Whether the
- * records are as they were signed is for verification to say. */
+/* Whether a scan record of the bundle or ledger in dir names them: one among its
+ * records, and in no other file.  Whether the records are as they were signed is for
+ * verification to say. */
 bool scan_tags_committed(const char *dir, const char *commitment);
 
 /* What the scan records of the bundle or ledger in dir say, as far as they can be

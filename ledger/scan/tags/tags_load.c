@@ -79,18 +79,13 @@ search_block(struct search *search, size_t len)
 	return false;
 }
 
-static int
-search_file(void *context, const char *path, uint64_t size, int regular)
+static void
+search_file(struct search *search, int fd)
 {
-	struct search *search = context;
-	size_t len = strlen(path), kept = 0;
+	size_t kept = 0;
 	uint64_t at = 0;
 	ptrdiff_t n;
-	int fd;
 
-	if (!regular || len < 6 || strcmp(path + len - 6, ".jsonl") != 0 ||
-	    (fd = evidence_open(search->dirfd, path, NULL)) < 0)
-		return 0;
 	while (!search->found && (n = io_read(fd, search->block + kept,
 	    BLOCK, at)) > 0) {
 		at += (uint64_t)n;
@@ -102,7 +97,40 @@ search_file(void *context, const char *path, uint64_t size, int regular)
 		}
 	}
 	close(fd);
+}
+
+static bool
+is_segment(const char *path)
+{
+	const size_t digits = strncmp(path, "records-", 8) == 0 ?
+	    strspn(path + 8, "0123456789") : 0;
+
+	return digits > 0 && strcmp(path + 8 + digits, ".jsonl") == 0;
+}
+
+static int
+on_file(void *context, const char *path, uint64_t size, int regular)
+{
+	struct search *search = context;
+	int fd;
+
+	(void)size;
+	if (regular && is_segment(path) &&
+	    (fd = evidence_open(search->dirfd, path, NULL)) >= 0)
+		search_file(search, fd);
 	return search->found;
+}
+
+/* In the records alone: whatever else lies there is anybody's. */
+static void
+search_records(struct search *search)
+{
+	const int fd = evidence_open(search->dirfd, "ledger/records.jsonl", NULL);
+
+	if (fd >= 0)
+		search_file(search, fd);
+	else
+		(void)evidence_walk(search->dirfd, on_file, search);
 }
 
 bool
@@ -113,7 +141,7 @@ scan_tags_committed(const char *dir, const char *commitment)
 	snprintf(search.needle, sizeof(search.needle), "\"tags\":\"%s\"", commitment);
 	search.dirfd = evidence_dir(dir);
 	if (search.dirfd >= 0 && search.block != NULL)
-		evidence_walk(search.dirfd, search_file, &search);
+		search_records(&search);
 	if (search.dirfd >= 0)
 		close(search.dirfd);
 	free(search.block);
