@@ -150,6 +150,8 @@ placement(const struct placement *place)
 	case PLACE_BASIC:
 		return json_pack("{s:s, s:s}", "kind", "basic", "user",
 		    place->user);
+	case PLACE_SIGV4:
+		return json_pack("{s:s}", "kind", "sigv4");
 	default:
 		return json_pack("{s:s, s:s}", "kind", "query", "name",
 		    place->name);

@@ -10,7 +10,7 @@
 
 #define BINDING_ID_MAX 64
 
-enum placement_kind { PLACE_HEADER, PLACE_BASIC, PLACE_QUERY };
+enum placement_kind { PLACE_HEADER, PLACE_BASIC, PLACE_QUERY, PLACE_SIGV4 };
 
 struct placement {
 	enum placement_kind kind;

@@ -210,8 +210,13 @@ placement_read(json_t *object, struct placement *out, const char *where,
 		return placement_basic(out, user, where, err, err_len);
 	if (strcmp(kind, "query") == 0 && user == NULL && template == NULL)
 		return placement_query(out, name, where, err, err_len);
+	if (strcmp(kind, "sigv4") == 0 && name == NULL && user == NULL &&
+	    template == NULL) {
+		out->kind = PLACE_SIGV4;
+		return 0;
+	}
 	return binding_fail(err, err_len, where,
-	    "placement is a header (name, template), basic (user) or query (name)");
+	    "placement is a header (name, template), basic (user), query (name) or sigv4");
 }
 
 /* --- one binding ----------------------------------------------------- */

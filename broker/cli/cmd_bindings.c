@@ -57,6 +57,8 @@ cmd_bindings_print(const char *id, const json_t *binding,
 	if (strcmp(kind, "header") == 0)
 		printf("%s: %s", cli_clean(client_str(place, "name")),
 		    cli_clean(client_str(place, "template")));
+	else if (strcmp(kind, "sigv4") == 0)
+		printf("an AWS signature");
 	else if (strcmp(kind, "basic") == 0)
 		printf("Basic %s:{}", cli_clean(client_str(place, "user")));
 	else

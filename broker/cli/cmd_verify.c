@@ -1,6 +1,7 @@
 /* countersign verify and scan: the auditor's programs with this home's
  * defaults: the last run's evidence, the pinned key, and the vault's secrets to
  * scan for. */
+#include "aws_keys.h"
 #include "cli/cmd.h"
 #include "cli/home_key.h"
 #include "cli/run_bundle.h"
@@ -48,17 +49,20 @@ give_one(struct vault *vault, struct scanner *scanner, const char *name,
     uint32_t version, char *err, size_t err_len)
 {
 	struct vault_error why = { .status = VAULT_OK, .text = "" };
+	struct slice parts[AWS_KEYS_SECRETS];
 	struct secret *secret = NULL;
-	struct slice bytes;
 	uint32_t got;
-	int rc;
+	size_t n;
+	int rc = 0;
 
 	if (vault_get(vault, name, version, &secret, &got, &why) != VAULT_OK) {
 		snprintf(err, err_len, "%s: %s", name, why.text);
 		return -1;
 	}
-	bytes = secret_bytes(secret);
-	rc = scanner_add_secret(scanner, name, (const uint8_t *)bytes.p, bytes.n);
+	n = aws_keys_secrets(secret_bytes(secret), parts);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = scanner_add_secret(scanner, name,
+		    (const uint8_t *)parts[i].p, parts[i].n);
 	if (rc != 0)
 		snprintf(err, err_len, "out of memory");
 	secret_unref(secret);

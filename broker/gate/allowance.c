@@ -1,4 +1,5 @@
 /* What one run may do with each binding: its placeholder, and what was used. */
+#include "aws_keys.h"
 #include "gate/delegation.h"
 #include "gate/placeholder.h"
 #include "gate/run.h"
@@ -22,6 +23,17 @@ lack(struct run *run, const struct binding *binding, enum secrets_result why)
 	return 0;
 }
 
+/* What the placeholder looks like: of a key that signs, its id. */
+static struct slice
+shown_part(const struct binding *binding, const struct secret *secret)
+{
+	struct slice bytes = secret_bytes(secret);
+	struct aws_keys keys;
+
+	return binding->placement.kind == PLACE_SIGV4 &&
+	    aws_keys_read(bytes, &keys) ? keys.id : bytes;
+}
+
 /* Placeholder for one binding; 0 also where its secret is not to be had. */
 static int
 allowance_make(struct gate *gate, struct rules *rules, struct run *run,
@@ -39,7 +51,7 @@ allowance_make(struct gate *gate, struct rules *rules, struct run *run,
 	    &version);
 	if (why != SECRETS_TAKEN)
 		return lack(run, binding, why);
-	len = placeholder_make(secret_bytes(secret), text, PLACEHOLDER_MAX);
+	len = placeholder_make(shown_part(binding, secret), text, PLACEHOLDER_MAX);
 	secret_unref(secret);
 	redact_needles_unref(needles);
 	if (len == 0)

@@ -2,6 +2,7 @@
 #include "ledger/base64.h"
 
 #include "inject/inject.h"
+#include "inject/aws_request.h"
 
 #include <sodium.h>
 
@@ -305,6 +306,19 @@ slots_find(struct gate *gate, struct gate_thread *thread,
 	}
 }
 
+/* A dummy's signature is of no use where it cannot be made anew. */
+static void
+judge_signed(const struct head *head, struct carried *out)
+{
+	const char *why;
+
+	if (out->binding == NULL || out->binding->placement.kind != PLACE_SIGV4 ||
+	    (why = aws_request_refusal(head)) == NULL)
+		return;
+	refuse(out, 403, "sign/unsupported", why,
+	    "sign with AWS4-HMAC-SHA256 in the Authorization field, the body in one piece or unsigned");
+}
+
 /* --- judgement ------------------------------------------------------- */
 
 static bool
@@ -402,6 +416,7 @@ carried_find(struct gate *gate, struct gate_thread *thread,
 	if (request->head != NULL) {
 		head_without_ours(request->head, &thread->head);
 		slots_find(gate, thread, request, rules, out);
+		judge_signed(request->head, out);
 	}
 	if (out->credential != NULL)
 		search.own = allowance_of(out->credential);

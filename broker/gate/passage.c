@@ -126,6 +126,10 @@ secret_step(struct passage *p)
 		return passage_refuse(p, 503, "vault/unavailable",
 		    "the binding's secret is too short to be told from ordinary text in an answer, so it is not used",
 		    "have the service issue a longer one and store it with `countersign secret rotate`");
+	if (result == SECRETS_NO_KEY)
+		return passage_refuse(p, 503, "vault/unavailable",
+		    "the binding's requests are signed, and its secret is no key for that",
+		    "store it as aws:KEY-ID:SECRET-KEY, or with :SESSION-TOKEN behind, with `countersign secret rotate`");
 	if (result != SECRETS_TAKEN)
 		return passage_refuse(p, 503, "vault/unavailable",
 		    "the vault has no usable version of the binding's secret",

@@ -1,5 +1,6 @@
 #include "gate/secrets.h"
 
+#include "aws_keys.h"
 #include "gate/impl.h"
 #include "gate/locked.h"
 #include "redact/redact.h"
@@ -11,8 +12,9 @@
 
 struct held {
 	const char *name, *user;	/* the binding's */
-	struct secret *secret;		/* NULL, as needles: too short to be used */
-	struct redact_needles *needles;
+	bool signs;			/* it is a key that signs (aws_keys.h) */
+	struct secret *secret;		/* NULL, as needles: too short, or of the wrong form, to be used */
+	struct redact_needles *needles;	/* NULL: nothing of it goes out */
 	uint32_t version;
 };
 
@@ -66,6 +68,8 @@ held_order(const void *a, const void *b)
 	const struct held *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
 
+	if (c == 0)
+		c = x->signs - y->signs;
 	return c != 0 ? c : strcmp(x->user, y->user);
 }
 
@@ -76,18 +80,21 @@ user_of(const struct binding *binding)
 	    binding->placement.user : "";
 }
 
-/* Name and user of every binding, each pair once; the count. */
+static struct held
+held_for(const struct binding *binding)
+{
+	return (struct held){ .name = binding->secret, .user = user_of(binding),
+	    .signs = binding->placement.kind == PLACE_SIGV4 };
+}
+
+/* What every binding names, each once; the count. */
 static size_t
 pairs(const struct bindings *bindings, struct held *out)
 {
 	size_t n = bindings_count(bindings), kept = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct binding *binding = bindings_at(bindings, i);
-
-		out[i].name = binding->secret;
-		out[i].user = user_of(binding);
-	}
+	for (size_t i = 0; i < n; i++)
+		out[i] = held_for(bindings_at(bindings, i));
 	qsort(out, n, sizeof(*out), held_order);
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || held_order(&out[kept - 1], &out[i]) != 0)
@@ -98,7 +105,7 @@ pairs(const struct bindings *bindings, struct held *out)
 /* Working them out takes milliseconds: those of a version that is held already
  * serve again. */
 static struct redact_needles *
-needles_for(struct secrets *old, const struct held *held)
+needles_for(struct secrets *old, const struct held *held, struct slice goes_out)
 {
 	struct slice bytes = secret_bytes(held->secret);
 	struct redact_needles *needles = NULL;
@@ -111,8 +118,32 @@ needles_for(struct secrets *old, const struct held *held)
 	    secret_equal(same->secret, bytes.p, bytes.n))
 		needles = redact_needles_ref(same->needles);
 	pthread_rwlock_unlock(&old->lock);
-	return needles != NULL ? needles : redact_needles_new(bytes,
+	return needles != NULL ? needles : redact_needles_new(goes_out,
 	    held->user[0] != '\0' ? held->user : NULL);
+}
+
+/* The part of a secret that goes out with a request; p NULL where it has not the
+ * form for it. */
+static struct slice
+what_goes_out(const struct held *held)
+{
+	struct slice bytes = secret_bytes(held->secret);
+	struct aws_keys keys;
+
+	if (!held->signs)
+		return bytes;
+	if (!aws_keys_read(bytes, &keys))
+		return (struct slice){ NULL, 0 };
+	return keys.token.n > 0 ? keys.token : (struct slice){ bytes.p, 0 };
+}
+
+/* Too short to be found again, or no key: so much is known of this version. */
+static int
+hold_unusable(struct held *held)
+{
+	secret_unref(held->secret);
+	held->secret = NULL;
+	return 1;
 }
 
 /* 1 where it is held now, 0 where the vault has none to use, -1. */
@@ -120,20 +151,21 @@ static int
 fetch(struct secrets *old, struct held *held, struct vault *vault)
 {
 	struct vault_error error;
+	struct slice goes_out;
 
 	if (vault_get(vault, held->name, 0, &held->secret, &held->version,
 	    &error) != VAULT_OK)
 		return 0;
+	goes_out = what_goes_out(held);
+	if (goes_out.p == NULL)
+		return hold_unusable(held);
+	if (goes_out.n == 0)
+		return 1;
 	errno = 0;
-	held->needles = needles_for(old, held);
+	held->needles = needles_for(old, held, goes_out);
 	if (held->needles != NULL)
 		return 1;
-	if (errno != EINVAL)
-		return -1;
-	/* Too short to be found again: so much is known of this version. */
-	secret_unref(held->secret);
-	held->secret = NULL;
-	return 1;
+	return errno == EINVAL ? hold_unusable(held) : -1;
 }
 
 static int
@@ -194,7 +226,8 @@ sieve_over(struct vault *vault, const struct held *held, size_t n,
 	if (known->partial)
 		for (size_t i = 0; i < n; i++)
 			if (held[i].secret != NULL)
-				know(known, held[i].secret);
+				(void)versions_one(held[i].name, held[i].version,
+				    held[i].secret, know_version, known);
 	needles = calloc(known->n + 1, sizeof(*needles));
 	if (needles == NULL || known->failed) {
 		free(needles);
@@ -277,8 +310,7 @@ secrets_take(struct secrets *secrets, struct vault *vault,
     const struct binding *binding, bool now, struct secret **secret,
     struct redact_needles **needles, uint32_t *version)
 {
-	const struct held key = { .name = binding->secret,
-	    .user = user_of(binding) };
+	const struct held key = held_for(binding);
 	enum secrets_result result = SECRETS_STALE;
 	const struct held *held = NULL;
 	struct vault_error error;
@@ -293,8 +325,9 @@ secrets_take(struct secrets *secrets, struct vault *vault,
 		held = bsearch(&key, secrets->held, secrets->n, sizeof(*held),
 		    held_order);
 	if (held != NULL && held->version == *version) {
-		result = held->needles != NULL ? SECRETS_TAKEN : SECRETS_SHORT;
-		if (result == SECRETS_TAKEN)
+		result = held->secret != NULL ? SECRETS_TAKEN :
+		    held->signs ? SECRETS_NO_KEY : SECRETS_SHORT;
+		if (held->needles != NULL)
 			*needles = redact_needles_ref(held->needles);
 	}
 	pthread_rwlock_unlock(&secrets->lock);
@@ -316,6 +349,8 @@ secrets_why(enum secrets_result result)
 	case SECRETS_SHORT:
 		return "its secret is too short to be told from ordinary text in an "
 		    "answer";
+	case SECRETS_NO_KEY:
+		return "its secret is no key that signs, aws:KEY-ID:SECRET-KEY";
 	default:
 		return "the vault does not give its secret now";
 	}
@@ -325,7 +360,7 @@ const char *
 secrets_remedy(enum secrets_result result)
 {
 	return result == SECRETS_MISSING ? "put" : result == SECRETS_REVOKED ||
-	    result == SECRETS_SHORT ? "rotate" : "";
+	    result == SECRETS_SHORT || result == SECRETS_NO_KEY ? "rotate" : "";
 }
 
 const struct sieve *
@@ -341,6 +376,17 @@ secrets_let_go(struct secrets *secrets)
 	pthread_rwlock_unlock(&secrets->lock);
 }
 
+static void
+each_part(struct slice secret, void (*each)(void *arg, struct slice secret),
+    void *arg)
+{
+	struct slice parts[AWS_KEYS_SECRETS];
+	size_t n = aws_keys_secrets(secret, parts);
+
+	for (size_t i = 0; i < n; i++)
+		each(arg, parts[i]);
+}
+
 void
 secrets_each(struct secrets *secrets,
     void (*each)(void *arg, struct slice secret), void *arg)
@@ -350,6 +396,6 @@ secrets_each(struct secrets *secrets,
 		if (secrets->held[i].secret != NULL && (i == 0 ||
 		    strcmp(secrets->held[i - 1].name,
 		    secrets->held[i].name) != 0))
-			each(arg, secret_bytes(secrets->held[i].secret));
+			each_part(secret_bytes(secrets->held[i].secret), each, arg);
 	pthread_rwlock_unlock(&secrets->lock);
 }

@@ -23,7 +23,7 @@ struct held;	/* one binding's secret */
 struct secrets {
 	pthread_rwlock_t lock;
 	struct rules *rules;	/* referenced: held[] points into their bindings */
-	struct held *held;	/* sorted by secret and Basic user */
+	struct held *held;	/* sorted by secret, whether it signs, and Basic user */
 	size_t n;
 	struct secret **known;	/* referenced */
 	size_t n_known;
@@ -47,6 +47,7 @@ enum secrets_result {
 	SECRETS_MISSING,	/* nor has it */
 	SECRETS_REVOKED,
 	SECRETS_SHORT,		/* it could not be found in what comes back */
+	SECRETS_NO_KEY,		/* it does not sign (aws_keys.h) */
 	SECRETS_STALE,
 	SECRETS_LATER		/* the caller would have to wait */
 };
@@ -60,7 +61,8 @@ const char *secrets_remedy(enum secrets_result result);
  * reason.  Names and places, for whoever runs the broker. */
 void secrets_lack(struct secrets *secrets, char *buf, size_t cap);
 
-/* For one binding, referenced.  The vault has the last word: where it has
+/* For one binding, referenced; *needles stays NULL where nothing of the secret goes
+ * out.  The vault has the last word: where it has
  * another version by now, or none, the snapshot is stale.  now: the caller must
  * not wait. */
 enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
@@ -71,7 +73,7 @@ enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
 const struct sieve *secrets_hold(struct secrets *secrets);
 void secrets_let_go(struct secrets *secrets);
 
-/* Each distinct secret once, during the call. */
+/* Each distinct secret once, during the call; of a key of AWS what is secret of it. */
 void secrets_each(struct secrets *secrets,
     void (*each)(void *arg, struct slice secret), void *arg);
 

@@ -1,5 +1,7 @@
 #include "gate/versions.h"
 
+#include "aws_keys.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,6 +41,28 @@ note_one(void *arg, const struct vault_entry *entry)
 	listing->all[listing->n++].version = entry->version;
 }
 
+bool
+versions_one(const char *name, uint32_t version, struct secret *secret,
+    versions_each_one *each, void *arg)
+{
+	struct slice value = secret_bytes(secret), parts[AWS_KEYS_SECRETS];
+	size_t n = aws_keys_secrets(value, parts);
+
+	if (n == 1 && parts[0].p == value.p) {
+		each(arg, name, version, secret);
+		return true;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct secret *part = secret_new(parts[i].p, parts[i].n);
+
+		if (part == NULL)
+			return false;
+		each(arg, name, version, part);
+		secret_unref(part);
+	}
+	return true;
+}
+
 /* What was revoked meanwhile is gone; what else cannot be had is missing. */
 static bool
 give(struct vault *vault, const struct version *one, versions_each_one *each,
@@ -47,13 +71,16 @@ give(struct vault *vault, const struct version *one, versions_each_one *each,
 	struct secret *secret = NULL;
 	enum vault_status status;
 	uint32_t got;
+	bool given;
 
 	status = vault_get(vault, one->name, one->version, &secret, &got, error);
 	if (status != VAULT_OK)
 		return status == VAULT_REVOKED || status == VAULT_MISSING;
-	each(arg, one->name, one->version, secret);
+	given = versions_one(one->name, one->version, secret, each, arg);
 	secret_unref(secret);
-	return true;
+	if (!given)
+		snprintf(error->text, sizeof(error->text), "out of memory");
+	return given;
 }
 
 static bool

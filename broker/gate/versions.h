@@ -11,13 +11,17 @@ struct versions_told {
 };
 
 /*
- * Each once, during the call; who keeps the secret references it.  False where
- * the vault did not give them all: what was revoked meanwhile is not missed.  told
- * may be NULL.
+ * Each once (of a key of AWS what is secret of it, aws_keys.h), during the call; who
+ * keeps the secret references it.  False where the vault did not give them all: what
+ * was revoked meanwhile is not missed.  told may be NULL.
  */
 typedef void versions_each_one(void *arg, const char *name, uint32_t version,
     struct secret *secret);
 bool versions_each(struct vault *vault, versions_each_one *each, void *arg,
     struct versions_told *told);
+
+/* The same of one; false where out of memory. */
+bool versions_one(const char *name, uint32_t version, struct secret *secret,
+    versions_each_one *each, void *arg);
 
 #endif

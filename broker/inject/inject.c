@@ -1,6 +1,7 @@
 #include "inject/inject.h"
 
 #include "inject/basic.h"
+#include "inject/aws_request.h"
 
 #include <stdio.h>
 #include <sodium.h>
@@ -164,11 +165,18 @@ slot_field(const struct binding *b, const struct head *head)
 			return slice_of(b->placement.name);
 		break;
 	case PLACE_BASIC:
+	case PLACE_SIGV4:
 		break;
 	case PLACE_QUERY:
 		return (struct slice){ NULL, 0 };
 	}
 	return SLICE("authorization");
+}
+
+static bool
+is_signed(const struct inject *in)
+{
+	return in->binding != NULL && in->binding->placement.kind == PLACE_SIGV4;
 }
 
 static bool
@@ -185,6 +193,8 @@ is_left_out(const struct inject *in, struct slice slot,
 	if (!in->keep_accept_encoding &&
 	    (slice_case_eq(f->name, SLICE("accept-encoding")) ||
 	    slice_case_eq(f->name, SLICE("sec-websocket-extensions"))))
+		return true;
+	if (is_signed(in) && aws_request_replaces(f->name))
 		return true;
 	return slot.p != NULL && slice_case_eq(f->name, slot);
 }
@@ -217,8 +227,45 @@ put_basic(struct out *out, const char *user, struct slice secret)
 	put(out, SLICE("\r\n"));
 }
 
+/* Over the head as it is written: those of its fields that go upstream. */
+static bool
+sign(const struct inject *in, struct slice host, const struct aws_keys *keys,
+    struct aws_signed *made)
+{
+	struct sigv4 request = { .method = in->head->method,
+	    .path = { in->target->path, in->target->path_len },
+	    .query = { in->target->query, in->target->query_len },
+	    .fields = { { SLICE("Host"), host } }, .n_fields = 1 };
+
+	for (size_t i = 0; i < in->head->n_fields; i++) {
+		const struct head_field *f = &in->head->fields[i];
+
+		if (aws_request_covers(f->name) &&
+		    !is_left_out(in, SLICE("authorization"), f))
+			request.fields[request.n_fields++] = *f;
+	}
+	return aws_request_sign(in->head, &request, keys, in->body_hash, in->now, made);
+}
+
 static void
-put_credential(struct out *out, const struct inject *in)
+put_signed(struct out *out, const struct inject *in, struct slice host)
+{
+	struct aws_signed made;
+	struct aws_keys keys;
+
+	if (!aws_keys_read(in->secret, &keys) || !sign(in, host, &keys, &made)) {
+		out->full = true;
+		return;
+	}
+	put_field(out, SLICE("X-Amz-Date"), slice_of(made.time));
+	if (keys.token.n > 0)
+		put_field(out, SLICE("X-Amz-Security-Token"), keys.token);
+	put_field(out, SLICE("Authorization"), (struct slice){ made.authorization,
+	    made.authorization_len });
+}
+
+static void
+put_credential(struct out *out, const struct inject *in, struct slice host)
 {
 	const struct placement *place = &in->binding->placement;
 
@@ -238,6 +285,9 @@ put_credential(struct out *out, const struct inject *in)
 		break;
 	case PLACE_QUERY:
 		break;		/* in the request line already */
+	case PLACE_SIGV4:
+		put_signed(out, in, host);
+		break;
 	}
 }
 
@@ -274,7 +324,7 @@ put_fields(struct out *out, const struct inject *in)
 	if (!in->keep_accept_encoding)
 		put(out, SLICE("Accept-Encoding: identity\r\n"));
 	if (in->binding != NULL)
-		put_credential(out, in);
+		put_credential(out, in, slice_of(host));
 	put_framing(out, in->head);
 	if (in->websocket)
 		put(out, SLICE("Connection: Upgrade\r\nUpgrade: websocket\r\n"));
@@ -417,6 +467,11 @@ static struct slice
 from_field(struct slice value, const struct placement *place, char *buf,
     size_t cap)
 {
+	struct aws_scope scope;
+
+	if (place->kind == PLACE_SIGV4)
+		return aws_request_scope(value, &scope) ? scope.id :
+		    (struct slice){ value.p, 0 };
 	if (place->kind == PLACE_HEADER)
 		strip_template(&value, place);
 	if (strip_word(&value, SLICE("basic")))

@@ -18,7 +18,8 @@
  * The slot is, for PLACE_HEADER, every field of that name or, where the client
  * sent none, every Authorization field (SDKs of one service send the same key
  * as X-Api-Key or as Bearer); for PLACE_BASIC, every Authorization field; for
- * PLACE_QUERY, every parameter whose decoded key is that name.  What goes
+ * PLACE_QUERY, every parameter whose decoded key is that name; for PLACE_SIGV4, every
+ * Authorization field, X-Amz-Date and X-Amz-Security-Token (aws_request.h).  What goes
  * upstream is the binding's own place and template whatever the client used; so
  * put a credential in only where inject_slot found one.
  */
@@ -28,6 +29,8 @@
 #include "binding/binding.h"
 #include "http/head.h"
 
+#include <time.h>
+
 struct inject {
 	const struct head *head;
 	const struct target *target;	/* with a path */
@@ -35,6 +38,8 @@ struct inject {
 	struct slice secret;
 	bool keep_accept_encoding;	/* false: ask for identity */
 	bool websocket;			/* true: send Connection: Upgrade and Upgrade: websocket */
+	const char *body_hash;		/* PLACE_SIGV4: where aws_request_needs_body */
+	time_t now;			/* PLACE_SIGV4 */
 };
 
 /*
@@ -60,7 +65,7 @@ int inject_request_head(const struct inject *in, char *out, size_t cap);
  * p NULL where the slot is empty, n 0 where nobody can read what stands there;
  * *copies counts how often the slot was sent.
  *
- * Of Basic it is the password, or the user where the password is empty or
+ * Of a signature it is the key id.  Of Basic it is the password, or the user where the password is empty or
  * "x-oauth-basic" (https://TOKEN@host/).  A Basic credential counts for a header
  * binding as well: git knows no other.
  */

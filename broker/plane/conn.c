@@ -216,6 +216,7 @@ static const struct {
 	[CONN_DECIDE] = { request_asked, true },
 	[CONN_HELD] = { request_asked, true },
 	[CONN_RECORD] = { request_recorded, true },
+	[CONN_BODY] = { body_read, true },
 	[CONN_UPSTREAM] = { relay_upstream, true },
 	[CONN_RELAY] = { relay_run, true },
 	[CONN_TUNNEL] = { tunnel_run, false },

@@ -21,6 +21,7 @@ enum conn_state {
 	CONN_DECIDE,	/* a policy server is being asked */
 	CONN_HELD,	/* a person is being asked */
 	CONN_RECORD,	/* allowed; the record is not durable yet */
+	CONN_BODY,	/* recorded; its signature covers the body, which is being read */
 	CONN_UPSTREAM,	/* recorded; the upstream is not ready yet */
 	CONN_RELAY,	/* request and response on their way */
 	CONN_TUNNEL,	/* bytes both ways until both ends are done */
@@ -117,6 +118,9 @@ struct exchange {
 	bool hit;		/* the secret came back where it cannot be replaced */
 	unsigned interims;	/* 1xx responses relayed */
 	size_t looked;		/* bytes of a response's head when it was last parsed */
+	struct buf body;	/* taken whole, not passed on yet (body.c) */
+	uint64_t body_room;	/* counted in plane->bodies */
+	char body_hash[65];	/* of it, in hex; empty: there was no need */
 	struct pump request, response;
 	struct redact *redact;	/* until the response pump has it */
 	uint32_t redact_base;	/* its count when the body began */
@@ -249,6 +253,15 @@ void respond_no_memory(struct conn *conn);
 enum step respond_recorded(struct conn *conn);		/* CONN_REFUSED */
 enum step respond_send(struct conn *conn);		/* CONN_ANSWER */
 enum step respond_drain(struct conn *conn);		/* CONN_DRAIN */
+
+/* --- body.c ------------------------------------------------------------ */
+
+/* Of an allowed request: must its body be there before its head can be written? */
+bool body_wanted(const struct exchange *exchange);
+/* In CONN_RECORD: go on to CONN_BODY, or answer. */
+void body_begin(struct conn *conn);
+enum step body_read(struct conn *conn);			/* CONN_BODY */
+void body_free(struct exchange *exchange);
 
 /* --- relay.c, reply.c, tunnel.c, tls_front.c, record.c ----------------- */
 

@@ -296,7 +296,7 @@ record_unsent(struct exchange *exchange)
 static uint64_t
 bytes_sent(const struct exchange *exchange)
 {
-	uint64_t taken = exchange->request.taken, left = exchange->unsent;
+	uint64_t taken = exchange->request.taken, left = exchange->unsent + exchange->body.len;
 
 	if (exchange->upstream != NULL && exchange->sent)
 		left += exchange->upstream->out.len;

@@ -124,7 +124,9 @@ send_head(struct conn *conn)
 	struct inject inject = { .head = head, .target = &exchange->target,
 	    .binding = exchange->verdict.binding,
 	    .keep_accept_encoding = exchange->verdict.needles == NULL,
-	    .websocket = exchange->websocket };
+	    .websocket = exchange->websocket,
+	    .body_hash = exchange->body_hash[0] != '\0' ? exchange->body_hash : NULL,
+	    .now = time(NULL) };
 
 	if (exchange->verdict.secret != NULL)
 		inject.secret = secret_bytes(exchange->verdict.secret);
@@ -136,14 +138,15 @@ send_head(struct conn *conn)
 	}
 	/* The client waited for the decision; the upstream was not asked. */
 	if (head->expect_continue && head->minor > 0 && conn->in.len == 0 &&
-	    buf_add(&conn->out, SLICE("HTTP/1.1 100 Continue\r\n\r\n"),
+	    !exchange->request.done && buf_add(&conn->out, SLICE("HTTP/1.1 100 Continue\r\n\r\n"),
 	    PUMP_OUT_MAX) != 0) {
 		relay_no_memory(conn);
 		return STEP_ON;
 	}
 	exchange->sent = true;
 	exchange->head_left = upstream->out.len;
-	pump_init(&exchange->request, head->framing == HEAD_LENGTH ? FRAME_LENGTH :
+	if (!exchange->request.done)	/* else the body is there */
+		pump_init(&exchange->request, head->framing == HEAD_LENGTH ? FRAME_LENGTH :
 	    head->framing == HEAD_CHUNKED ? FRAME_CHUNKED : FRAME_NONE,
 	    head->body_len, head->framing == HEAD_LENGTH ? FRAME_LENGTH :
 	    head->framing == HEAD_CHUNKED ? FRAME_CHUNKED : FRAME_NONE, NULL, NULL);
@@ -259,6 +262,8 @@ push_request(struct conn *conn)
 
 	if (!exchange->request.done)
 		flow = take_body(conn);
+	else if (!exchange->request_broken)
+		flow = body_give(exchange);
 	if (flow == FLOW_OVER || upstream->out.len == 0)
 		return flow;
 	before = upstream->out.len;
@@ -294,7 +299,7 @@ finish(struct conn *conn)
 	/* Only here: after any other end bytes of this response may still come,
 	 * and would answer somebody else's request. */
 	exchange->reusable = exchange->keeps && exchange->request.done &&
-	    exchange->upstream->out.len == 0;
+	    exchange->upstream->out.len == 0 && exchange->body.len == 0;
 	upstream_limit_off(exchange->upstream);
 	conn_finish(conn);
 	return STEP_ON;

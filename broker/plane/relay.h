@@ -19,6 +19,9 @@ enum pump_result relay_fill(struct pump *pump, struct stream *source,
  * where the run's budget or the policy's limit ends there, which is seen to. */
 bool relay_within_budget(struct conn *conn);
 
+/* A body that was read before, on its way to the upstream's buffer. */
+enum flow body_give(struct exchange *exchange);
+
 /* Upstream to client, as far as it goes. */
 enum flow answer_pull(struct conn *conn);
 

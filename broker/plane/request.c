@@ -107,7 +107,12 @@ note_upgrade(struct exchange *exchange)
 static void
 keep_readable(struct exchange *exchange)
 {
-	if (exchange->verdict.needles == NULL)
+	const struct binding *binding = exchange->verdict.binding;
+
+	/* A session's token is of no use without the key, which stays here; and
+	 * clients of S3 fetch what is large in ranges. */
+	if (exchange->verdict.needles == NULL || (binding != NULL &&
+	    binding->placement.kind == PLACE_SIGV4))
 		return;
 	drop_field(&exchange->head, SLICE("Range"));
 	drop_field(&exchange->head, SLICE("If-Range"));
@@ -165,7 +170,7 @@ go_on(struct conn *conn, enum gate_kind kind)
 	if (!timer_armed(&worker->wall) && gate_wall_left_ms(
 	    exchange->verdict.rules, exchange->run) != INT64_MAX)
 		worker_limit(worker, &worker->wall, TIME_WALL);
-	if (kind == GATE_CONNECT || exchange->failed)
+	if (kind == GATE_CONNECT || exchange->failed || body_wanted(exchange))
 		return;
 	keep_readable(exchange);
 	request_dial(conn, false);	/* meanwhile; the head waits for the record */
@@ -383,6 +388,10 @@ request_recorded(struct conn *conn)
 		respond_failed(conn, 503, "ledger/unavailable",
 		    "the decision could not be written to the ledger",
 		    "nothing was sent; see `countersign status`");
+		return STEP_ON;
+	}
+	if (body_wanted(exchange)) {
+		body_begin(conn);
 		return STEP_ON;
 	}
 	if (exchange->upstream == NULL && exchange->error == NULL)

@@ -71,6 +71,7 @@ struct plane {
 	union address address;		/* of the listener */
 	struct flood flood;
 	atomic_uint open;		/* connections of all workers */
+	_Atomic uint64_t bodies;	/* bytes that bodies to be hashed have room for (body.c) */
 	atomic_bool stopping;
 	atomic_uint api_port;		/* 0: not known yet */
 };

@@ -47,7 +47,7 @@ static bool
 is_placement(const char *text)
 {
 	return strcmp(text, "header") == 0 || strcmp(text, "basic") == 0 ||
-	    strcmp(text, "query") == 0;
+	    strcmp(text, "query") == 0 || strcmp(text, "sigv4") == 0;
 }
 
 static bool
@@ -112,7 +112,7 @@ is_absolute(const char *text)
 static const struct shape text = TEXT("text", NULL);
 static const struct shape flag = { .kind = SHAPE_BOOL, .wanted = "true or false" };
 static const struct shape scheme = TEXT("\"https\" or \"http\"", is_scheme);
-static const struct shape placed = TEXT("\"header\", \"basic\" or \"query\"", is_placement);
+static const struct shape placed = TEXT("\"header\", \"basic\", \"query\" or \"sigv4\"", is_placement);
 static const struct shape host = TEXT("a host's exact name in lower case, without port", is_host);
 static const struct shape authority = TEXT("a name or pattern, with a port or without", is_authority);
 static const struct shape rule = TEXT("\"METHOD /path\" (else it covers nothing)", is_rule);

@@ -120,7 +120,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	static char buf[TARGET_BUF_MAX], out[2 * HEAD_BYTES_MAX];
 	struct head_error err;
 	struct target target;
-	struct inject in = { &head, &target, NULL, SLICE(SECRET), false, false };
+	struct inject in = { .head = &head, .target = &target,
+	    .secret = SLICE(SECRET) };
 	size_t used;
 	int n;
 

@@ -54,8 +54,8 @@ check(const char *line, const char *fields, const struct binding *binding,
 {
 	struct request r;
 	char out[8192];
-	struct inject in = { &r.head, &r.target, binding, SLICE(SECRET),
-	    keep_encoding, false };
+	struct inject in = { .head = &r.head, .target = &r.target, .binding = binding,
+	    .secret = SLICE(SECRET), .keep_accept_encoding = keep_encoding };
 	int n;
 
 	request(&r, line, fields);
@@ -148,7 +148,8 @@ static void
 test_websocket_only_when_told(void **state)
 {
 	struct request r;
-	struct inject in = { &r.head, &r.target, &BEARER, SLICE(SECRET), false, true };
+	struct inject in = { .head = &r.head, .target = &r.target, .binding = &BEARER,
+	    .secret = SLICE(SECRET), .websocket = true };
 	char out[4096];
 	int n;
 
@@ -170,7 +171,8 @@ static void
 test_host_from_the_target(void **state)
 {
 	struct request r;
-	struct inject in = { &r.head, &r.target, NULL, { NULL, 0 }, true, false };
+	struct inject in = { .head = &r.head, .target = &r.target,
+	    .keep_accept_encoding = true };
 	char out[4096];
 	int n;
 
@@ -188,7 +190,8 @@ test_a_secret_cannot_split_the_head(void **state)
 {
 	static const char *const bad[] = { "abc\r\nX: y", "abc\n", "ab\x7f" "c", "ab\x01" };
 	struct request r;
-	struct inject in = { &r.head, &r.target, &API_KEY, { NULL, 0 }, true, false };
+	struct inject in = { .head = &r.head, .target = &r.target, .binding = &API_KEY,
+	    .keep_accept_encoding = true };
 	char out[4096];
 
 	request(&r, "GET /", "");
@@ -374,6 +377,68 @@ test_basic_round_trip(void **state)
 	assert_true(slice_eq(u, SLICE("\xff\xef")));
 }
 
+/* Signed anew: at our time, with the real key's id and token, what the dummy signed left out. */
+static void
+test_signature(void **state)
+{
+	static const struct binding aws = { .placement = { .kind = PLACE_SIGV4 } };
+	static const char want[] = "GET /?Action=ListUsers HTTP/1.1\r\nHost: api.example.com\r\n"
+	    "X-Amz-Target: a\r\nX-Amz-Date: 20150830T123600Z\r\n"
+	    "X-Amz-Security-Token: real-token\r\nAuthorization: AWS4-HMAC-SHA256 "
+	    "Credential=ASIAREAL/20150830/us-east-1/iam/aws4_request, "
+	    "SignedHeaders=host;x-amz-date;x-amz-security-token;x-amz-target, Signature=";
+	struct request r;
+	char out[8192];
+	struct inject in = { .head = &r.head, .target = &r.target, .binding = &aws,
+	    .secret = SLICE("aws:ASIAREAL:real-secret-key:real-token"),
+	    .keep_accept_encoding = true, .now = 1440938160 };
+	int n;
+
+	request(&r, "GET /?Action=ListUsers", "X-Amz-Date: 20010101T000000Z\r\n"
+	    "x-amz-security-token: dummy\r\nX-Amz-Target: a\r\n"
+	    "Authorization: AWS4-HMAC-SHA256 Credential=DUMMY/20010101/us-east-1/iam/aws4_request, "
+	    "SignedHeaders=host;x-amz-date, Signature=00\r\n");
+	n = inject_request_head(&in, out, sizeof(out));
+	assert_true(n > 0);
+	out[n] = '\0';
+	assert_int_equal(strncmp(out, want, sizeof(want) - 1), 0);
+	assert_null(strstr(out, "real-secret-key"));
+	assert_null(strstr(out, "DUMMY"));
+	assert_null(strstr(out, "dummy"));
+
+	in.secret = SLICE("AKIANOKEY:real-secret-key");
+	assert_int_equal(inject_request_head(&in, out, sizeof(out)), -1);
+	in.secret = SLICE("aws:ASIAREAL:real-secret-key");
+	request(&r, "POST /", "Content-Length: 1\r\nAuthorization: AWS4-HMAC-SHA256 "
+	    "Credential=DUMMY/20010101/us-east-1/iam/aws4_request, SignedHeaders=host\r\n");
+	assert_int_equal(inject_request_head(&in, out, sizeof(out)), -1);
+	in.body_hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+	assert_true(inject_request_head(&in, out, sizeof(out)) > 0);
+	assert_null(strstr(out, "Security-Token"));
+}
+
+static void
+test_signature_slot(void **state)
+{
+	static const struct binding aws = { .placement = { .kind = PLACE_SIGV4 } };
+	struct request r;
+	unsigned copies;
+	char buf[256];
+	struct slice slot;
+
+	request(&r, "GET /", "Authorization: AWS4-HMAC-SHA256 "
+	    "Credential=AKIADUMMY/20010101/us-east-1/iam/aws4_request, SignedHeaders=host\r\n");
+	slot = inject_slot(&r.head, &r.target, &aws, buf, sizeof(buf), &copies);
+	assert_true(slice_eq(slot, SLICE("AKIADUMMY")));
+	assert_int_equal(copies, 1);
+	request(&r, "GET /", "Authorization: Bearer AKIADUMMY\r\n");
+	slot = inject_slot(&r.head, &r.target, &aws, buf, sizeof(buf), &copies);
+	assert_int_equal(slot.n, 0);
+	request(&r, "GET /", "");
+	slot = inject_slot(&r.head, &r.target, &aws, buf, sizeof(buf), &copies);
+	assert_null(slot.p);
+}
+
 int
 main(void)
 {
@@ -390,6 +455,8 @@ main(void)
 		cmocka_unit_test(test_slot),
 		cmocka_unit_test(test_key_with_a_space),
 		cmocka_unit_test(test_basic_round_trip),
+		cmocka_unit_test(test_signature),
+		cmocka_unit_test(test_signature_slot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,9 @@ default_env(struct bind *bind, json_t *bindings, const json_t *host_list)
 	const char *host = json_string_value(json_array_get(host_list, 0));
 	const struct service *service = bind->service != NULL ? bind->service :
 	    service_of_host(host, opt_value(bind->opts, "header"));
-	const char *const *names = service != NULL ? service->env :
+	static const char *const key_id[] = { "AWS_ACCESS_KEY_ID", NULL };
+	const char *const *names = opt_flag(bind->opts, "sigv4") ? key_id :
+	    service != NULL ? service->env :
 	    env_names_for(host);
 	char derived[BINDING_ID_MAX + 8];
 	size_t i;

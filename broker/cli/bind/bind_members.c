@@ -102,10 +102,10 @@ no_placement(struct bind *bind)
 	    service_of_host(host, NULL);
 
 	if (service != NULL)
-		return BIND_BAD(bind, "one of --header, --basic and --query says where "
+		return BIND_BAD(bind, "one of --header, --basic, --query and --sigv4 says where "
 		    "the secret goes; --service %s says it for %s", service->name,
 		    host);
-	return BIND_BAD(bind, "one of --header, --basic and --query says where "
+	return BIND_BAD(bind, "one of --header, --basic, --query and --sigv4 says where "
 	    "the secret goes");
 }
 
@@ -115,7 +115,8 @@ bind_placement(struct bind *bind)
 	const char *header = opt_value(bind->opts, "header");
 	const char *basic = opt_value(bind->opts, "basic");
 	const char *query = opt_value(bind->opts, "query");
-	int given = (header != NULL) + (basic != NULL) + (query != NULL);
+	const bool sigv4 = opt_flag(bind->opts, "sigv4");
+	int given = (header != NULL) + (basic != NULL) + (query != NULL) + sigv4;
 
 	if (given == 0 && bind->service != NULL) {
 		header = bind->service->header;
@@ -123,6 +124,8 @@ bind_placement(struct bind *bind)
 	} else if (given != 1) {
 		return no_placement(bind);
 	}
+	if (sigv4)
+		return json_pack("{s:s}", "kind", "sigv4");
 	if (header != NULL)
 		return header_placement(bind, header);
 	if (basic != NULL)

@@ -16,6 +16,7 @@ const struct opt cmd_bind_opts[] = {
 	{ "header", 0, "'NAME: TEMPLATE'", false, "the header field and its value, {} being the secret" },
 	{ "basic", 0, "'USER:{}'", false, "HTTP Basic with this user name" },
 	{ "query", 0, "'KEY={}'", false, "a query parameter" },
+	{ "sigv4", 0, NULL, false, "sign requests as AWS wants it; the secret is aws:KEY-ID:SECRET-KEY, or with :SESSION-TOKEN behind" },
 	{ "allow", 0, "'METHOD PATH'", true, "what may be done: GET allows HEAD too, * is any method; in the path * is one segment, ** any number" },
 	{ "ask", 0, "'METHOD PATH'", true, "what a person must agree to each time, whether --allow covers it or not; see `countersign approve`" },
 	{ "name", 0, "ID", false, "the binding's name; default: the secret's" },

@@ -145,17 +145,40 @@ bindings(struct run_env *env, const json_t *list)
 	json_decref(some);
 }
 
+#define KEY_DUMMY "countersign/signs/this/is/a/dummy/key000"
+
+/* Clients sign with both; the broker looks at the key id alone and signs anew, and
+ * what a session's token was good for is over. */
+static void
+signing_key(struct run_env *env, const json_t *names)
+{
+	json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+		if (json_is_string(name) &&
+		    strcmp(json_string_value(name), "AWS_ACCESS_KEY_ID") == 0) {
+			run_env_set(env, "AWS_SECRET_ACCESS_KEY", KEY_DUMMY);
+			run_env_unset(env, "AWS_SESSION_TOKEN");
+			run_env_unset(env, "AWS_SECURITY_TOKEN");
+		}
+}
+
 static void
 placeholders(struct run_env *env, const json_t *list)
 {
 	json_t *one, *name;
 	size_t i, k;
 
-	json_array_foreach(list, i, one)
+	json_array_foreach(list, i, one) {
 		json_array_foreach(json_object_get(one, "env"), k, name)
 			if (json_is_string(name))
 				run_env_set(env, json_string_value(name), "%s",
 				    client_str(one, "value"));
+		if (strcmp(client_str(json_object_get(one, "placement"), "kind"),
+		    "sigv4") == 0)
+			signing_key(env, json_object_get(one, "env"));
+	}
 	bindings(env, list);
 }
 
@@ -172,6 +195,9 @@ run_env_forget(struct run_env *env)
 		json_array_foreach(json_object_get(one, "env"), k, name)
 			if (json_is_string(name))
 				run_env_unset(env, json_string_value(name));
+	text = run_env_get(env, "AWS_SECRET_ACCESS_KEY");
+	if (text != NULL && strcmp(text, KEY_DUMMY) == 0)
+		run_env_unset(env, "AWS_SECRET_ACCESS_KEY");
 	json_decref(list);
 }
 
