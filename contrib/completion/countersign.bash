@@ -17,7 +17,7 @@ _countersign()
 	" secret rotate") words="--from-stdin --from-file --help" ;;
 	" secret revoke") words="--version --superseded --help" ;;
 	" secret list") words="--json --help" ;;
-	" bind") words="--service --services --host --header --basic --query --allow --ask --name --port --http --env --no-env --requests --cost --escaped-slash --replace --add --help" ;;
+	" bind") words="--service --services --host --header --basic --query --sigv4 --allow --ask --name --port --http --env --no-env --requests --cost --escaped-slash --replace --add --help" ;;
 	" unbind") words="--help" ;;
 	" bindings") words="--json --help" ;;
 	" egress") words="allow deny list --help" ;;

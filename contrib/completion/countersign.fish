@@ -37,6 +37,7 @@ complete -c countersign -n '__countersign_at " bind"' -l host -r -d 'a host that
 complete -c countersign -n '__countersign_at " bind"' -l header -r -d 'the header field and its value, {} being the secret'
 complete -c countersign -n '__countersign_at " bind"' -l basic -r -d 'HTTP Basic with this user name'
 complete -c countersign -n '__countersign_at " bind"' -l query -r -d 'a query parameter'
+complete -c countersign -n '__countersign_at " bind"' -l sigv4 -d 'sign requests as AWS wants it; the secret is aws:KEY-ID:SECRET-KEY, or with :SESSION-TOKEN behind'
 complete -c countersign -n '__countersign_at " bind"' -l allow -r -d 'what may be done: GET allows HEAD too, * is any method; in the path * is one segment, ** any number'
 complete -c countersign -n '__countersign_at " bind"' -l ask -r -d 'what a person must agree to each time, whether --allow covers it or not; see `countersign approve`'
 complete -c countersign -n '__countersign_at " bind"' -l name -r -d 'the binding\'s name; default: the secret\'s'

@@ -76,6 +76,7 @@ case "$at" in
 		'--header:the header field and its value, {} being the secret'
 		'--basic:HTTP Basic with this user name'
 		'--query:a query parameter'
+		'--sigv4:sign requests as AWS wants it; the secret is aws\:KEY-ID\:SECRET-KEY, or with \:SESSION-TOKEN behind'
 		'--allow:what may be done\: GET allows HEAD too, * is any method; in the path * is one segment, ** any number'
 		'--ask:what a person must agree to each time, whether --allow covers it or not; see `countersign approve`'
 		'--name:the binding'\''s name; default\: the secret'\''s'
