@@ -187,6 +187,7 @@ rotate_with(enum fault fault, int n, int error)
 	status = vault_put(vault, "a", "new", 3, true, &version, &err);
 	armed = NONE;
 	assert_true(struck || status == VAULT_OK);
+	assert_true(fault != FSYNC || struck == (status == VAULT_IO));
 	/* The very last step, the directory's fsync, comes after the rename. */
 	if (status == VAULT_OK || (fault == FSYNC && n == 2))
 		expect_on_disk("a", 2, "new");
