@@ -204,7 +204,7 @@ stream_flush(struct stream *stream, struct buf *out)
 int
 stream_handshake(struct stream *stream)
 {
-	int ret, reason;
+	int ret;
 
 	ERR_clear_error();
 	ret = SSL_do_handshake(stream->ssl);
@@ -212,10 +212,7 @@ stream_handshake(struct stream *stream)
 		stream->readable = stream->writable = true;	/* see stream.h */
 		return 1;
 	}
-	reason = ERR_GET_REASON(ERR_peek_error());
-	stream->no_tls = reason == SSL_R_HTTP_REQUEST ||
-	    reason == SSL_R_HTTPS_PROXY_REQUEST ||
-	    reason == SSL_R_WRONG_VERSION_NUMBER;
+	stream->tls_reason = ERR_GET_REASON(ERR_peek_error());
 	return tls_result(stream, ret) == STREAM_BLOCKED ? STREAM_BLOCKED :
 	    STREAM_BROKEN;
 }

@@ -31,7 +31,7 @@ struct stream {
 	bool readable, writable;
 	bool ended;			/* the peer sends nothing more */
 	bool broken;			/* nothing goes any more */
-	bool no_tls;			/* the handshake met something else than TLS */
+	int tls_reason;			/* OpenSSL's, of a handshake that failed; else 0 */
 	bool hung_up;			/* epoll saw the peer's end, perhaps behind unread bytes */
 	bool gone;			/* epoll saw the whole connection end */
 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <openssl/ssl.h>
+
 void
 front_free(struct front *front)
 {
@@ -154,15 +156,33 @@ front_refused(struct conn *conn, const char *rule, const char *reason)
 	gate_verdict_release(&worker->refusal);
 }
 
+/* The two that users meet, each with something else to do about it, are told apart. */
 static void
 handshake_failed(struct conn *conn)
 {
-	if (conn->stream.no_tls)
-		front_refused(conn, "tls/not-tls",
-		    "what came in the tunnel to a bound host is not TLS");
-	else
-		front_refused(conn, "tls/handshake",
-		    "the client's TLS handshake failed, or the client gave it up");
+	const char *rule = "tls/handshake", *why;
+
+	switch (conn->stream.tls_reason) {
+	case SSL_R_HTTP_REQUEST:
+	case SSL_R_HTTPS_PROXY_REQUEST:
+	case SSL_R_WRONG_VERSION_NUMBER:
+		rule = "tls/not-tls";
+		why = "what came in the tunnel to a bound host is not TLS";
+		break;
+	case SSL_R_NO_APPLICATION_PROTOCOL:
+		why = "the client offers no HTTP/1.1, but HTTP/2 alone, as gRPC does: "
+		    "it cannot be used with a bound host";
+		break;
+	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+		why = "the client does not trust the local CA: it wants to be told of "
+		    "$COUNTERSIGN_CA";
+		break;
+	default:
+		why = "the client's TLS handshake failed, or the client gave it up";
+	}
+	front_refused(conn, rule, why);
 	conn_close(conn);
 }
 

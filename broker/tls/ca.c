@@ -245,12 +245,12 @@ ca_free(struct ca *ca)
 
 /* --- one server context ------------------------------------------------ */
 
-/* HTTP/1.1 or nothing: a client that speaks only h2 gets a clear alert. */
+/* What the parser reads, or nothing: a client that speaks only h2 gets a clear alert. */
 static int
 choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
     const unsigned char *in, unsigned in_len, void *arg)
 {
-	static const unsigned char ours[] = "\x08http/1.1";
+	static const unsigned char ours[] = "\x08http/1.1\x08http/1.0";
 	unsigned char *chosen = NULL;
 
 	if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, in,

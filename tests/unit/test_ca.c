@@ -450,6 +450,14 @@ protocols(void **state)
 	assert_true(r.done);
 	assert_string_equal(r.alpn, "");
 	SSL_SESSION_free(r.session);
+	r = shake(ctx, "alpn.example", "\x08http/1.0", NULL, TLS1_3_VERSION);
+	assert_true(r.done);
+	assert_string_equal(r.alpn, "http/1.0");
+	SSL_SESSION_free(r.session);
+	r = shake(ctx, "alpn.example", "\x08http/1.0\x08http/1.1", NULL, TLS1_3_VERSION);
+	assert_true(r.done);
+	assert_string_equal(r.alpn, "http/1.1");
+	SSL_SESSION_free(r.session);
 	r = shake(ctx, "alpn.example", "\x02h2", NULL, TLS1_3_VERSION);
 	assert_false(r.done);
 	r = shake(ctx, "alpn.example", NULL, NULL, TLS1_1_VERSION);
