@@ -56,7 +56,9 @@ read_value(const struct opts *opts, char *err, size_t err_len)
 	const char *file = opt_value(opts, "from-file");
 	char prompt[VAULT_NAME_MAX + 32];
 
-	if (opt_flag(opts, "from-stdin"))
+	/* Typed, it would be seen on the screen, and nothing would say when it ends. */
+	if (opt_flag(opts, "from-stdin") &&
+	    !(isatty(STDIN_FILENO) && ask_has_terminal()))
 		return ask_fd(STDIN_FILENO, "standard input", err, err_len);
 	if (file != NULL)
 		return ask_file(file, false, err, err_len);
