@@ -92,19 +92,25 @@ cli_home_path(const char *name, char *buf, size_t cap)
 }
 
 int
-cli_need_home(void)
+cli_home_fault(char *why, size_t cap)
 {
-	char err[CLI_ERR_MAX] = "";
-
-	if (home_need_vault(err, sizeof(err)) == 0)
+	if (home_need_vault(why, cap) == 0)
 		return 0;
-	if (getenv("COUNTERSIGN_RUN") != NULL) {
-		cli_err("the home %s is hidden here: this is inside run %s"
+	if (getenv("COUNTERSIGN_RUN") != NULL)
+		snprintf(why, cap, "the home %s is hidden here: this is inside run %s"
 		    " (what works here is grant, credential, scan and run --within)",
 		    cli_home(), cli_clean(getenv("COUNTERSIGN_RUN")));
-		return CLI_USAGE;
-	}
-	cli_err("%s", err);
+	return -1;
+}
+
+int
+cli_need_home(void)
+{
+	char why[CLI_ERR_MAX] = "";
+
+	if (cli_home_fault(why, sizeof(why)) == 0)
+		return 0;
+	cli_err("%s", why);
 	return CLI_USAGE;
 }
 

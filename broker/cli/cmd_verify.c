@@ -171,11 +171,12 @@ int
 cmd_verify(int argc, char **argv)
 {
 	char key[PATH_MAX], last[PATH_MAX], named[PATH_MAX], why[2 * PATH_MAX];
+	char fault[CLI_ERR_MAX];
 	struct verify_defaults defaults = { .program = "countersign verify" };
 
 	if (argc > 1 && strcmp(argv[1], "proof") == 0)
 		return proof_main(argc - 1, argv + 1, defaults.program);
-	/* Without a home it is the auditor's program and nothing else. */
+	/* Without a home it is the auditor's program, and wants to be told what to read. */
 	cli_home_path("ledger/log.vkey", key, sizeof(key));
 	if (access(key, R_OK) == 0) {
 		defaults.key = key;
@@ -187,6 +188,10 @@ cmd_verify(int argc, char **argv)
 		else
 			defaults.no_path = why;
 		name_run(argc, argv, named, sizeof(named));
+	} else if (cli_home_fault(fault, sizeof(fault)) != 0) {
+		snprintf(why, sizeof(why), "which bundle or ledger? name one: %s", fault);
+		defaults.no_path = why;
+		defaults.no_path_status = CLI_USAGE;
 	}
 	return verify_main(argc, argv, &defaults);
 }

@@ -6,6 +6,7 @@
 #include "home.h"
 #include "private_file.h"
 #include "reserve.h"
+#include "trouble.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +18,7 @@
 
 struct data {
 	char path[PATH_MAX];
-	int lock;
+	int lock;		/* -1: on a file system that cannot be written */
 	uint8_t *old;		/* the file as it was */
 	size_t old_len;
 	json_t *root;
@@ -34,8 +35,9 @@ take_lock(struct data *data, char *err, size_t err_len)
 	cli_home_path("run/data", path, sizeof(path));
 	if ((data->lock = private_file_lock(path, 1)) != -1)
 		return 0;
-	snprintf(err, err_len, "%s: %s", path, strerror(errno));
-	return -1;
+	if (errno == EROFS)
+		return 0;	/* nobody writes there: it can be read all the same */
+	return trouble(err, err_len, path, errno);
 }
 
 static int
@@ -263,6 +265,10 @@ replace(const struct data *data, const char *text, enum data_change change)
 	char run[PATH_MAX];
 	int error;
 
+	if (data->lock == -1) {
+		errno = EROFS;
+		return -1;
+	}
 	if (private_file_replace(data->path, text, strlen(text)) == 0)
 		return 0;
 	error = errno;

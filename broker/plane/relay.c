@@ -175,7 +175,7 @@ relay_upstream(struct conn *conn)
 	if (upstream->error.status == 403) {
 		respond_refuse(conn, 403, upstream->error.rule,
 		    upstream->error.reason,
-		    "only an operator can allow it, in egress.private of the policy's data");
+		    "only an operator can allow it: `countersign egress allow --private CIDR`");
 	} else {
 		exchange->unreached = true;
 		respond_failed(conn, upstream->error.status, upstream->error.rule,
