@@ -115,12 +115,18 @@ words_engine(struct json_out *out, const struct policy_decision *judged)
 	text_out(out, "decision_id", judged->id);
 }
 
-/* Refused though the policy agreed, would have asked, or was not asked itself. */
-static bool
-by_gate(const struct words_decision *what)
+/* Who decided, where it was not the policy; NULL where it was.  A refusal is a
+ * person's where they said no, else the gate's: though the policy agreed, would have
+ * asked or was agreed with, or was not asked itself. */
+static const char *
+decided_by(const struct words_decision *what)
 {
-	return strcmp(what->decision, "deny") == 0 &&
-	    (what->judged == NULL || what->judged->verdict != POLICY_DENY);
+	if (strcmp(what->decision, "deny") != 0)
+		return what->person ? "person" : NULL;
+	if (what->person && strcmp(what->rule, "ask/denied") == 0)
+		return "person";
+	return what->judged == NULL || what->judged->verdict != POLICY_DENY ?
+	    "gate" : NULL;
 }
 
 int
@@ -136,8 +142,7 @@ words_decision(struct gate_thread *thread, const struct run *run,
 	text_out(&out, "rule", what->rule);
 	text_out(&out, "reason", what->reason);
 	text_out(&out, "remedy", what->remedy);
-	if (what->person || by_gate(what))
-		json_out_str(&out, "by", what->person ? "person" : "gate");
+	text_out(&out, "by", decided_by(what));
 	words_engine(&out, what->judged);
 	if (what->status != 0)
 		json_out_uint(&out, "status", what->status);

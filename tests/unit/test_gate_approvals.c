@@ -1,5 +1,6 @@
 /* What the policy leaves to a person: asked, answered, used. */
 #include "gate_scene.h"
+#include "gate/words.h"
 
 #define ISSUES "https://api.example.com/repos/o/r/issues"
 
@@ -554,6 +555,48 @@ test_told(void **state)
 	stop(&s);
 }
 
+/* A refusal is a person's only where they said no: not what the gate had against a
+ * request that they agreed to. */
+static void
+test_by_whom(void **state)
+{
+	static const struct policy_decision asks = { .verdict = POLICY_ASK },
+	    denies = { .verdict = POLICY_DENY }, allows = { .verdict = POLICY_ALLOW };
+	static const struct {
+		const char *decision, *rule;
+		bool person;
+		const struct policy_decision *judged;
+		const char *by;		/* NULL: the policy */
+	} cases[] = {
+		{ "allow", "bindings/ask", true, &asks, "person" },
+		{ "allow", "bindings/allow", false, &allows, NULL },
+		{ "deny", "ask/denied", true, &asks, "person" },
+		{ "deny", "run/closed", true, &asks, "gate" },
+		{ "deny", "grant/replayed", true, &asks, "gate" },
+		{ "deny", "ask/too-many", false, &asks, "gate" },
+		{ "deny", "egress/default", false, &denies, NULL },
+		{ "deny", "budget/requests", false, NULL, "gate" },
+		{ "ask", "ask/waiting", false, &asks, NULL },
+	};
+	char body[1024], want[64];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct peer nobody = { -1, -1, 0 };
+		const struct words_decision what = { .decision = cases[i].decision,
+		    .rule = cases[i].rule, .person = cases[i].person,
+		    .judged = cases[i].judged, .kind = "http", .peer = &nobody };
+		int n = words_decision(NULL, NULL, &what, body, sizeof(body) - 1);
+
+		assert_true(n > 0);
+		body[n] = '\0';
+		snprintf(want, sizeof(want), "\"by\":\"%s\"",
+		    cases[i].by != NULL ? cases[i].by : "");
+		if (cases[i].by != NULL ? strstr(body, want) == NULL :
+		    strstr(body, "\"by\"") != NULL)
+			fail_msg("%s: %s", cases[i].rule, body);
+	}
+}
+
 int
 main(void)
 {
@@ -573,6 +616,7 @@ main(void)
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_by_whom),
 	};
 
 	return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
