@@ -143,7 +143,7 @@ SHARE    := $(D)/share/countersign
 DOC      := $(D)/share/doc/countersign
 INSTALL  := install -p
 MANPAGES  = $(wildcard $(LIBNAMES:%=%/*.[1-8]))
-DOCS      = README.md THREATS.md LICENSE $(wildcard $(LIBNAMES:%=%/*.md) $(LIBNAMES:%=%/*/*.md))
+DOCS      = README.md LICENSE $(wildcard $(LIBNAMES:%=%/*.md) $(LIBNAMES:%=%/*/*.md))
 DATA      = $(wildcard broker/api/openapi.json policy/packs/*.schema.json ledger/report/*.schema.json ledger/coverage/*.schema.json ledger/export/*.json)
 
 .PHONY: install uninstall
