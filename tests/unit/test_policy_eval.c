@@ -435,6 +435,71 @@ endless_recursion_ends(void **state)
 	(void)state;
 }
 
+/* --- `with` ------------------------------------------------------------------- */
+
+#define TEXT(n) "{\"type\":\"string_index\",\"value\":" #n "}"
+#define CALL_X(target) STMT("CallStmt", "\"func\":\"x\",\"args\":[" LOCAL(0) "," LOCAL(1) \
+    "],\"result\":" #target)
+#define ADD(n) STMT("ResultSetAddStmt", "\"value\":" #n)
+#define PLAN(stmts) "{\"static\":{\"strings\":[{\"value\":\"x\"}]}," \
+    "\"plans\":{\"plans\":[{\"name\":\"e\",\"blocks\":[{\"stmts\":[" stmts "]}]}]}," \
+    "\"funcs\":{\"funcs\":[{\"name\":\"x\",\"params\":[0,1],\"return\":2,\"blocks\":" \
+    "[{\"stmts\":[" STMT("DotStmt", "\"source\":" LOCAL(1) ",\"key\":" TEXT(0) \
+    ",\"target\":2") "," STMT("ReturnLocalStmt", "\"source\":2") "]}]}]}}"
+
+/* What a plan finds where input is {"x": 7} and data {"x": 1}. */
+static const char *
+found(const char *text)
+{
+	struct eval eval = { .arena = &arena };
+
+	eval.plan = plan(text);
+	eval.input = term("{\"x\": 7}");
+	eval.data = term("{\"x\": 1}");
+	assert_int_equal(eval_run(&eval, &eval.plan->plans[0]), EVAL_OK);
+	return shown(eval.results);
+}
+
+/* What a rule gave is remembered for the documents that it was asked under, and no
+ * others; behind the `with` the first ones stand again. */
+static void
+with_other_data(void **state)
+{
+	const char *text = PLAN(CALL_X(3) "," ADD(3) ","
+	    STMT("MakeNumberIntStmt", "\"value\":2,\"target\":4") ","
+	    STMT("WithStmt", "\"local\":1,\"path\":[0],\"value\":" LOCAL(4)
+	    ",\"block\":{\"stmts\":[" CALL_X(5) "," ADD(5) "]}") ","
+	    CALL_X(6) "," STMT("MakeArrayStmt", "\"capacity\":1,\"target\":7") ","
+	    STMT("ArrayAppendStmt", "\"value\":" LOCAL(6) ",\"array\":7") ","
+	    ADD(7));
+
+	if (setjmp(here) != 0)
+		fail_msg("%s", arena.message);
+	arena.armed = &here;
+	assert_string_equal(found(text), "{1, 2, [1]}");
+	(void)state;
+}
+
+/* A part of a document cannot be replaced by what is undefined; a whole one can. */
+static void
+with_undefined(void **state)
+{
+	const char *part = PLAN(STMT("WithStmt", "\"local\":1,\"path\":[0],\"value\":"
+	    LOCAL(4) ",\"block\":{\"stmts\":[" STMT("MakeNumberIntStmt",
+	    "\"value\":5,\"target\":5") "," ADD(5) "]}"));
+	const char *whole = PLAN(STMT("WithStmt", "\"local\":1,\"path\":[],\"value\":"
+	    LOCAL(4) ",\"block\":{\"stmts\":[" STMT("NotStmt", "\"block\":{\"stmts\":["
+	    CALL_X(5) "]}") "," STMT("MakeNumberIntStmt", "\"value\":5,\"target\":6")
+	    "," ADD(6) "]}"));
+
+	if (setjmp(here) != 0)
+		fail_msg("%s", arena.message);
+	arena.armed = &here;
+	assert_string_equal(found(part), "set()");
+	assert_string_equal(found(whole), "{5}");
+	(void)state;
+}
+
 /* What JSON may hold, a term may: 128 arrays, with something in the last. */
 static void
 term_depth(void **state)
@@ -463,6 +528,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(term_depth), T(corner_cases), T(large_sets), T(strict_json),
 		T(long_loops_end), T(endless_recursion_ends),
+		T(with_other_data), T(with_undefined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
