@@ -114,7 +114,7 @@ needles_for(struct secrets *old, const struct held *held, struct slice goes_out)
 	pthread_rwlock_rdlock(&old->lock);
 	if (old->n > 0)
 		same = bsearch(held, old->held, old->n, sizeof(*held), held_order);
-	if (same != NULL && same->version == held->version &&
+	if (same != NULL && same->secret != NULL && same->version == held->version &&
 	    secret_equal(same->secret, bytes.p, bytes.n))
 		needles = redact_needles_ref(same->needles);
 	pthread_rwlock_unlock(&old->lock);

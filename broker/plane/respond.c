@@ -29,6 +29,13 @@ title_of(unsigned status)
 	return "Refused";
 }
 
+/* Of a body whose length is known, what was not read yet (body.c reads some). */
+static uint64_t
+to_come(const struct exchange *exchange)
+{
+	return exchange->head.body_len - exchange->request.taken;
+}
+
 /* The rest of the body that may be read to keep the connection: only where its
  * end is known and near, and the client does not wait for leave to send. */
 static bool
@@ -40,7 +47,7 @@ can_drain(const struct conn *conn)
 	if (head->framing == HEAD_NO_BODY)
 		return true;
 	return !exchange->sent && head->framing == HEAD_LENGTH &&
-	    head->body_len <= DRAIN_MAX && !head->expect_continue;
+	    to_come(exchange) <= DRAIN_MAX && !head->expect_continue;
 }
 
 static int
@@ -211,6 +218,7 @@ respond_send(struct conn *conn)
 	if (conn->exchange != NULL && !conn->close &&
 	    conn->exchange->head.framing == HEAD_LENGTH) {
 		timer_stop(&conn->timer);
+		conn->exchange->head.body_len = to_come(conn->exchange);
 		conn->state = CONN_DRAIN;
 		return STEP_ON;
 	}

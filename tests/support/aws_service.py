@@ -30,8 +30,8 @@ def canonical_path(path, service):
 
 
 def canonical_query(query):
-    pairs = [p.partition("=") for p in query.split("&") if p]
-    return "&".join(sorted(f"{escaped(urllib.parse.unquote(k))}={escaped(urllib.parse.unquote(v))}" for k, _, v in pairs))
+    pairs = [[escaped(urllib.parse.unquote_plus(text)) for text in p.partition("=")[::2]] for p in query.split("&") if p]
+    return "&".join("=".join(pair) for pair in sorted(pairs))
 
 
 def signature(key, method, path, query, fields, names, payload, time, region, service):
