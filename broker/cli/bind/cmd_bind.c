@@ -216,7 +216,7 @@ aws_host(const char *host)
 	return n >= sizeof(tail) && strcmp(host + n - (sizeof(tail) - 1), tail) == 0;
 }
 
-/* No binding makes a client of AWS work: it is said here, since all that the
+/* One binding alone makes a client of AWS work: it is said here, since all that the
  * client says later is what AWS answers to a signature by a placeholder. */
 static void
 note_signing(const struct opts *opts)
@@ -229,10 +229,10 @@ note_signing(const struct opts *opts)
 		aws = aws || aws_host(text);
 	while ((text = opt_next(opts, "env", &env)) != NULL)
 		aws = aws || strcmp(text, "AWS_SECRET_ACCESS_KEY") == 0;
-	if (aws)
+	if (aws && !opt_flag(opts, "sigv4"))
 		cli_err("note: clients of AWS do not send their secret but sign "
-		    "with it (SigV4); with a placeholder they sign in vain, since "
-		    "the broker does not sign anew");
+		    "with it (SigV4); with a placeholder they sign in vain, but "
+		    "where the binding is made with --sigv4");
 }
 
 /* The new binding in the place of what was there; a status. */
