@@ -219,8 +219,8 @@ follow(struct vm *vm, struct threads *list, uint32_t pc, size_t at)
 static bool
 in_class(const struct prog *prog, const struct prog_inst *in, uint32_t rune)
 {
-	const struct rune_range *r = &prog->ranges[in->x];
-	uint32_t low = 0, high = in->y, middle;
+	const struct rune_range *r = prog->ranges;	/* NULL where no class has any */
+	uint32_t low = in->x, high = in->x + in->y, middle;
 
 	while (low < high) {
 		middle = low + (high - low) / 2;
