@@ -27,12 +27,14 @@ cut(struct slice *rest, char stop, struct slice *out)
 	return true;
 }
 
+/* AWS's own are of lower case; others' are not ("RegionOne"). */
 static bool
 is_word(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (!((s.p[i] >= 'a' && s.p[i] <= 'z') || s.p[i] == '-' ||
-		    (s.p[i] >= '0' && s.p[i] <= '9')))
+		if (!((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '-' ||
+		    s.p[i] == '.' || s.p[i] == '_' ||
+		    ((s.p[i] | 0x20) >= 'a' && (s.p[i] | 0x20) <= 'z')))
 			return false;
 	return s.n > 0 && s.n <= SCOPE_PART_MAX;
 }
@@ -72,6 +74,16 @@ is_sha256(struct slice s)
 }
 
 static const char *
+hash_refusal(struct slice hash)
+{
+	if (is_sha256(hash) || slice_eq(hash, SLICE(SIGV4_UNSIGNED)) ||
+	    slice_eq(hash, SLICE("STREAMING-UNSIGNED-PAYLOAD-TRAILER")))
+		return NULL;
+	return begins_with(hash, SLICE("STREAMING-")) ? "its body is signed in pieces" :
+	    "X-Amz-Content-Sha256 is no hash in lower case";
+}
+
+static const char *
 payload_refusal(const struct head *head)
 {
 	const struct head_field *payload = NULL;
@@ -84,10 +96,7 @@ payload_refusal(const struct head *head)
 		payload = &head->fields[i];
 	}
 	if (payload != NULL)
-		return is_sha256(payload->value) ||
-		    slice_eq(payload->value, SLICE(SIGV4_UNSIGNED)) ||
-		    slice_eq(payload->value, SLICE("STREAMING-UNSIGNED-PAYLOAD-TRAILER")) ?
-		    NULL : "its body is signed in pieces";
+		return hash_refusal(payload->value);
 	if (head->framing == HEAD_CHUNKED)
 		return "neither the length of its body is known nor the hash";
 	return head->framing == HEAD_LENGTH && head->body_len > AWS_BODY_MAX ?
