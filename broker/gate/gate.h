@@ -47,6 +47,9 @@ void run_unref(struct run *run);
 const char *run_id(const struct run *run);
 /* The one at the top: run itself, or the first of those above it. */
 const struct run *run_top(const struct run *run);
+/* So many bytes more (or fewer) are held in memory for it; the sum, with all that
+ * have the same one at the top. */
+uint64_t run_hold(struct run *run, int64_t more);
 bool run_open_p(const struct run *run);	/* false once closed or revoked */
 
 struct rules *gate_rules(struct gate *gate);	/* referenced */

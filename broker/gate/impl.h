@@ -125,6 +125,7 @@ struct run {
 	struct delegation *delegation;	/* NULL: nothing narrows it */
 	_Atomic int64_t used_requests, used_bytes_out, used_cost;
 	_Atomic uint64_t allowed, refused, failed, redacted, in_flight;
+	_Atomic uint64_t held;		/* run_hold; of all below it too, which have 0 */
 	atomic_bool open;
 	atomic_bool settled;		/* closed, and its last records are written or never will be */
 	struct ledger_receipt receipt;	/* of its opening; LEDGER_SILENT: whether there is one is not known */

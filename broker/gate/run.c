@@ -82,6 +82,14 @@ run_top(const struct run *run)
 	return run;
 }
 
+uint64_t
+run_hold(struct run *run, int64_t more)
+{
+	struct run *top = (struct run *)(uintptr_t)run_top(run);
+
+	return atomic_fetch_add(&top->held, (uint64_t)more) + (uint64_t)more;
+}
+
 const char *
 run_id(const struct run *run)
 {

@@ -1,10 +1,11 @@
 /* A body that is there as a whole before the head is written: the signature of a
  * request covers its hash (inject/aws_request.h).  Never more than AWS_BODY_MAX of one
- * request, nor BODIES_MAX of all. */
+ * request, RUN_BODIES_MAX of one run with all below it, BODIES_MAX of all. */
 #include "inject/aws_request.h"
 #include "plane/relay.h"
 
 #define BODIES_MAX (64u * 1024 * 1024)
+#define RUN_BODIES_MAX (BODIES_MAX / 2)
 
 bool
 body_wanted(const struct exchange *exchange)
@@ -15,25 +16,36 @@ body_wanted(const struct exchange *exchange)
 	    aws_request_needs_body(&exchange->head);
 }
 
+/* For all of it, before any of it is read. */
+static bool
+take_room(struct exchange *exchange)
+{
+	const uint64_t room = exchange->head.body_len;
+	const uint64_t of_all = atomic_fetch_add(&exchange->worker->plane->bodies, room);
+	const uint64_t of_run = run_hold(exchange->run, (int64_t)room);
+
+	exchange->body_room = room;
+	return of_all + room <= BODIES_MAX && of_run <= RUN_BODIES_MAX &&
+	    buf_reserve(&exchange->body, room, AWS_BODY_MAX) != NULL;
+}
+
 void
 body_free(struct exchange *exchange)
 {
+	if (exchange->body_room == 0)
+		return;
 	atomic_fetch_sub(&exchange->worker->plane->bodies, exchange->body_room);
+	run_hold(exchange->run, -(int64_t)exchange->body_room);
 	exchange->body_room = 0;
 	buf_free(&exchange->body);
 }
 
-/* Room for all of it is there before any of it is read. */
 void
 body_begin(struct conn *conn)
 {
 	struct exchange *exchange = conn->exchange;
-	struct plane *plane = conn->worker->plane;
-	const uint64_t room = exchange->head.body_len;
 
-	exchange->body_room = room;
-	if (atomic_fetch_add(&plane->bodies, room) + room > BODIES_MAX ||
-	    buf_reserve(&exchange->body, room, AWS_BODY_MAX) == NULL) {
+	if (!take_room(exchange)) {
 		body_free(exchange);
 		exchange->error = "out_of_memory";
 		conn->close = true;
@@ -48,7 +60,7 @@ body_begin(struct conn *conn)
 		respond_no_memory(conn);
 		return;
 	}
-	pump_init(&exchange->request, FRAME_LENGTH, room, FRAME_LENGTH, NULL, NULL);
+	pump_init(&exchange->request, FRAME_LENGTH, exchange->body_room, FRAME_LENGTH, NULL, NULL);
 	worker_limit(conn->worker, &conn->timer, TIME_CLIENT);
 	conn->state = CONN_BODY;
 }

@@ -30,6 +30,7 @@ exchange_free(struct exchange *exchange)
 {
 	struct worker *worker = exchange->worker;
 
+	body_free(exchange);
 	if (exchange->decided)
 		gate_verdict_release(&exchange->verdict);
 	rules_unref(exchange->rules);
@@ -39,7 +40,6 @@ exchange_free(struct exchange *exchange)
 	pump_free(&exchange->response);
 	buf_free(&exchange->head_bytes);
 	buf_free(&exchange->hold);
-	body_free(exchange);
 	redact_free(exchange->redact);
 	free(exchange->target_text);
 	if (worker->n_spare >= SPARE_MAX) {
