@@ -148,10 +148,13 @@ bindings(struct run_env *env, const json_t *list)
 #define KEY_DUMMY "countersign/signs/this/is/a/dummy/key000"
 
 /* Clients sign with both; the broker looks at the key id alone and signs anew, and
- * what a session's token was good for is over. */
+ * what a session's token was good for is over.  The key of a profile's name goes
+ * before these with some (JavaScript's, Go's first). */
 static void
 signing_key(struct run_env *env, const json_t *names)
 {
+	static const char *const gone[] = { "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN",
+	    "AWS_PROFILE", "AWS_DEFAULT_PROFILE" };
 	json_t *name;
 	size_t i;
 
@@ -159,8 +162,8 @@ signing_key(struct run_env *env, const json_t *names)
 		if (json_is_string(name) &&
 		    strcmp(json_string_value(name), "AWS_ACCESS_KEY_ID") == 0) {
 			run_env_set(env, "AWS_SECRET_ACCESS_KEY", KEY_DUMMY);
-			run_env_unset(env, "AWS_SESSION_TOKEN");
-			run_env_unset(env, "AWS_SECURITY_TOKEN");
+			for (size_t k = 0; k < sizeof(gone) / sizeof(gone[0]); k++)
+				run_env_unset(env, gone[k]);
 		}
 }
 
