@@ -23,15 +23,19 @@ lack(struct run *run, const struct binding *binding, enum secrets_result why)
 	return 0;
 }
 
-/* What the placeholder looks like: of a key that signs, its id. */
+/* What the placeholder looks like: of a key that signs, its id; none of base64, since
+ * a '/' would end it there. */
 static struct slice
 shown_part(const struct binding *binding, const struct secret *secret)
 {
 	struct slice bytes = secret_bytes(secret);
 	struct aws_keys keys;
 
-	return binding->placement.kind == PLACE_SIGV4 &&
-	    aws_keys_read(bytes, &keys) ? keys.id : bytes;
+	if (binding->placement.kind != PLACE_SIGV4 || !aws_keys_read(bytes, &keys))
+		return bytes;
+	if (memchr(keys.id.p, '+', keys.id.n) != NULL)
+		keys.id.n = 0;
+	return keys.id;
 }
 
 /* Placeholder for one binding; 0 also where its secret is not to be had. */

@@ -225,9 +225,9 @@ sieve_over(struct vault *vault, const struct held *held, size_t n,
 	    &known->told);
 	if (known->partial)
 		for (size_t i = 0; i < n; i++)
-			if (held[i].secret != NULL)
-				(void)versions_one(held[i].name, held[i].version,
-				    held[i].secret, know_version, known);
+			if (held[i].secret != NULL && !versions_one(held[i].name,
+			    held[i].version, held[i].secret, know_version, known))
+				known->failed = true;
 	needles = calloc(known->n + 1, sizeof(*needles));
 	if (needles == NULL || known->failed) {
 		free(needles);
