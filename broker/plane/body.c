@@ -126,7 +126,7 @@ body_give(struct exchange *exchange)
 	if (piece.n > PUMP_MARK)
 		piece.n = PUMP_MARK;
 	if (buf_add(out, piece, PUMP_OUT_MAX) != 0)
-		return FLOW_WAIT;
+		return relay_no_memory(exchange->conn);
 	buf_take(&exchange->body, piece.n);
 	if (exchange->body.len == 0)
 		body_free(exchange);
