@@ -8,7 +8,7 @@
 
 #include <sodium.h>
 
-#define DEPTH_MAX 4
+#define DEPTH_MAX 8		/* noise comes to four now and then */
 #define LEAST 8			/* bytes of a secret */
 #define SHORT_MAX 256		/* digits of a run that is decoded as one */
 #define UNPACKED_MAX (1u << 20)	/* bytes that one packed stream may come to */
@@ -87,18 +87,23 @@ derive(const struct scan_part *part, struct scan_view *view)
 	    &view[DECIMAL]);
 }
 
+/* Where an escape was begun and none undone, the view is the text that it is of: that
+ * has been looked at, and leads no deeper. */
 static int
 look_deeper(const struct looking *looking, const struct scan_view *view,
-    unsigned depth)
+    const struct scan_part *of, unsigned depth)
 {
 	int rc = 0;
 	size_t i;
 
-	for (i = 0; i < view->segments && rc == 0; i++)
-		if (view->segment_len[i] >= LEAST)
-			rc = depth == DEPTH_MAX ? -1 : look(looking,
-			    view->text + view->segment[i], view->segment_len[i],
+	for (i = 0; i < view->segments && rc == 0; i++) {
+		const uint8_t *text = view->text + view->segment[i];
+		const size_t len = view->segment_len[i];
+
+		if (len >= LEAST && memmem(of->text, of->len, text, len) == NULL)
+			rc = depth == DEPTH_MAX ? -1 : look(looking, text, len,
 			    depth + 1);
+	}
 	return rc;
 }
 
@@ -241,7 +246,7 @@ look(const struct looking *looking, const uint8_t *text, size_t len,
 	if (scan_classes_of(&classes, text, len) != 0 || derive(&part, view) != 0)
 		rc = -1;
 	for (kind = 0; kind < VIEWS && rc == 0; kind++)
-		rc = look_deeper(looking, &view[kind], depth);
+		rc = look_deeper(looking, &view[kind], &part, depth);
 	for (kind = 0; kind < VIEWS; kind++)
 		scan_view_free(&view[kind]);
 	scan_classes_free(&classes);
