@@ -4,6 +4,7 @@
  * machine could read them.  The daemon stores them, so that the ledger says so.
  */
 #include "ask.h"
+#include "aws_keys.h"
 #include "cli/age.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
@@ -115,6 +116,20 @@ send_value(const char *name, const struct secret *secret, bool rotate)
 	return rc;
 }
 
+/* Stored all the same: it may be meant for another place. */
+static void
+say_odd_key(const struct secret *secret)
+{
+	struct slice bytes = secret_bytes(secret);
+	struct aws_keys keys;
+
+	if (bytes.n >= 4 && memcmp(bytes.p, "aws:", 4) == 0 &&
+	    !aws_keys_read(bytes, &keys))
+		cli_err("note: it begins as an AWS key does and is none, so that "
+		    "`bind --sigv4` cannot use it: aws:KEY-ID:SECRET-KEY is wanted, "
+		    "or with :SESSION-TOKEN behind");
+}
+
 static int
 store(const struct opts *opts, bool rotate)
 {
@@ -140,6 +155,8 @@ store(const struct opts *opts, bool rotate)
 	}
 	if ((rc = start_needed(&started)) == 0)
 		rc = send_value(opts->rest[0], secret, rotate);
+	if (rc == CLI_OK)
+		say_odd_key(secret);
 	secret_unref(secret);
 	return rc;
 }
