@@ -104,10 +104,28 @@ payload_refusal(const struct head *head)
 	    NULL;
 }
 
+/* More than sigv4_sign takes: told before anything is decided.  What the broker adds
+ * to the names is told for generously. */
+static const char *
+size_refusal(const struct head *head)
+{
+	size_t names = 64, parameters = 1;
+
+	for (size_t i = 0; i < head->target.n; i++)
+		parameters += head->target.p[i] == '&';
+	for (size_t i = 0; i < head->n_fields; i++)
+		if (aws_request_covers(head->fields[i].name))
+			names += head->fields[i].name.n + 1;
+	return parameters > SIGV4_PARAMETERS_MAX ?
+	    "its query has over 512 parameters" : names > SIGV4_NAMES_MAX ?
+	    "the names of its X-Amz- fields are over 4,000 bytes long in all" : NULL;
+}
+
 const char *
 aws_request_refusal(const struct head *head)
 {
 	const struct head_field *field = head_find(head, SLICE("Authorization"));
+	const char *why = size_refusal(head);
 	struct aws_scope scope;
 
 	if (field == NULL || !aws_request_scope(field->value, &scope))
@@ -116,7 +134,7 @@ aws_request_refusal(const struct head *head)
 		return "it is not signed by AWS4-HMAC-SHA256";
 	if (scope.region.n == 0)
 		return "its signature names no region and service";
-	return payload_refusal(head);
+	return why != NULL ? why : payload_refusal(head);
 }
 
 bool

@@ -307,6 +307,52 @@ test_refusals(void **state)
 	}
 }
 
+/* What sigv4_sign would not take is refused before; what is not, it takes. */
+static void
+test_sizes(void **state)
+{
+	static char target[2 * SIGV4_PARAMETERS_MAX + 8], names[40][112];
+	struct head head = { .fields = { { SLICE("Authorization"), SLICE(GOOD) } },
+	    .n_fields = 1 };
+	struct aws_signed made;
+	struct aws_keys keys;
+
+	assert_true(aws_keys_read(SLICE("aws:AKIA:" S3_KEY ":token"), &keys));
+	memcpy(target, "/?a", 3);
+	for (size_t i = 1; i <= SIGV4_PARAMETERS_MAX; i++) {
+		struct sigv4 request = { .path = SLICE("/") };
+
+		head.target = (struct slice){ target, strlen(target) };
+		request.query = (struct slice){ target + 2, head.target.n - 2 };
+		assert_null(aws_request_refusal(&head));
+		assert_true(aws_request_sign(&head, &request, &keys, NULL, 0, &made));
+		strcat(target, "&a");
+	}
+	head.target = (struct slice){ target, strlen(target) };
+	assert_non_null(aws_request_refusal(&head));
+
+	head.target = SLICE("/");
+	for (size_t i = 0; i < 40; i++) {
+		struct sigv4 request = { .path = SLICE("/"),
+		    .fields = { { SLICE("Host"), SLICE("h") } }, .n_fields = 1 };
+
+		memset(names[i], 'n', 110);
+		memcpy(names[i], "x-amz-", 6);
+		names[i][6] = (char)('0' + i / 10);
+		names[i][7] = (char)('0' + i % 10);
+		head.fields[head.n_fields++] = (struct head_field){
+		    slice_of(names[i]), SLICE("v") };
+		for (size_t k = 1; k < head.n_fields; k++)
+			request.fields[request.n_fields++] = head.fields[k];
+		if (aws_request_refusal(&head) != NULL) {
+			assert_true(i > 30);
+			return;
+		}
+		assert_true(aws_request_sign(&head, &request, &keys, NULL, 0, &made));
+	}
+	fail();
+}
+
 int
 main(void)
 {
@@ -317,6 +363,7 @@ main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_scope),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_sizes),
 	};
 
 	return cmocka_run_group_tests_name("sigv4", tests, NULL, NULL);
