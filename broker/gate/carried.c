@@ -1,4 +1,5 @@
 #include "gate/carried.h"
+#include "hex_digit.h"
 #include "ledger/base64.h"
 
 #include "inject/inject.h"
@@ -42,15 +43,6 @@ head_without_ours(const struct head *from, struct head *to)
 }
 
 /* --- every text in it ------------------------------------------------ */
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static struct slice
 percent_decoded(struct slice text, char *buf, size_t cap)

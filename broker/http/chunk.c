@@ -1,5 +1,7 @@
 #include "http/chunk.h"
 
+#include "hex_digit.h"
+
 /*
  * One state a byte, except inside a chunk's data, which is handed on whole.
  * A line is either a size line or a trailer; both count their bytes in `line`.
@@ -26,15 +28,6 @@ chunk_init(struct chunk_decoder *decoder)
 	*decoder = (struct chunk_decoder){ .state = SIZE };
 }
 
-static int
-hex_value(unsigned char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool
 is_text(unsigned char c)
 {
@@ -51,7 +44,7 @@ is_name(unsigned char c)
 static unsigned
 step_size(struct chunk_decoder *d, unsigned char c)
 {
-	int v = hex_value(c);
+	int v = hex_digit(c);
 
 	if (v >= 0) {
 		if (d->left >> 59 != 0)	/* one digit more would reach 2^63 */

@@ -1,5 +1,6 @@
 #include "inject/inject.h"
 
+#include "hex_digit.h"
 #include "inject/basic.h"
 #include "inject/aws_request.h"
 
@@ -36,23 +37,14 @@ put_field(struct out *out, struct slice name, struct slice value)
 
 /* --- query -------------------------------------------------------------- */
 
-static int
-unhex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The decoded byte at p, which is not the end; *n bytes were read for it. */
 static char
 decoded(const char *p, const char *end, size_t *n)
 {
 	*n = 1;
-	if (*p == '%' && end - p >= 3 && unhex(p[1]) >= 0 && unhex(p[2]) >= 0) {
+	if (*p == '%' && end - p >= 3 && hex_digit(p[1]) >= 0 && hex_digit(p[2]) >= 0) {
 		*n = 3;
-		return (char)(unhex(p[1]) << 4 | unhex(p[2]));
+		return (char)(hex_digit(p[1]) << 4 | hex_digit(p[2]));
 	}
 	return *p;
 }

@@ -1,5 +1,7 @@
 #include "inject/sigv4.h"
 
+#include "hex_digit.h"
+
 #include <sodium.h>
 #include <stdlib.h>
 
@@ -11,15 +13,6 @@ static void
 hash_bytes(crypto_hash_sha256_state *hash, struct slice s)
 {
 	crypto_hash_sha256_update(hash, (const unsigned char *)s.p, s.n);
-}
-
-static int
-unhex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* One character after another of the one spelling that a text has. */
@@ -46,11 +39,11 @@ next_byte(struct spelling *s)
 
 	if (s->plus && *p == '+')
 		return ' ';
-	if (!s->undo || *p != '%' || s->end - p < 3 || unhex(p[1]) < 0 ||
-	    unhex(p[2]) < 0)
+	if (!s->undo || *p != '%' || s->end - p < 3 || hex_digit(p[1]) < 0 ||
+	    hex_digit(p[2]) < 0)
 		return (unsigned char)*p;
 	s->at += 2;
-	return (unsigned char)(unhex(p[1]) << 4 | unhex(p[2]));
+	return (unsigned char)(hex_digit(p[1]) << 4 | hex_digit(p[2]));
 }
 
 /* -1 at the end. */

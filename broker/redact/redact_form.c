@@ -1,6 +1,7 @@
 #include "redact/redact_form.h"
 
 #include "base64_digit.h"
+#include "hex_digit.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -162,21 +163,12 @@ redact_form_bytes(unsigned form, uint32_t elements)
 	return form == REDACT_HEX || form == REDACT_UTF16 ? elements / 2 : elements;
 }
 
-static int
-hex_value(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool
 hex_takes(const struct redact_item *item, uint32_t element, uint8_t c)
 {
 	uint8_t byte = item->p[element / 2];
 
-	return hex_value(c) == (element % 2 == 0 ? byte >> 4 : byte & 15);
+	return hex_digit(c) == (element % 2 == 0 ? byte >> 4 : byte & 15);
 }
 
 static int
