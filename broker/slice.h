@@ -40,4 +40,10 @@ slice_case_eq(struct slice a, struct slice b)
 	    strncasecmp(a.p, b.p, a.n) == 0));
 }
 
+static inline bool
+slice_case_begins(struct slice s, struct slice with)
+{
+	return s.n >= with.n && slice_case_eq((struct slice){ s.p, with.n }, with);
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include "ledger/tree/hash_lines.h"
 #include "ledger/tree/hashes.h"
 #include "ledger/io.h"
+#include "now_ms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +20,6 @@
 
 #define TRIES 3		/* of one witness in one turn: its size may move */
 #define IDLE_MS 600000	/* a witness's word is that old at most, while nothing is written */
-
-static int64_t
-now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void
 turn_init(struct turn *turn)

@@ -7,13 +7,6 @@
 
 /* --- what the client sent ---------------------------------------------------- */
 
-static bool
-begins_with(struct slice s, struct slice prefix)
-{
-	return s.n >= prefix.n &&
-	    slice_case_eq((struct slice){ s.p, prefix.n }, prefix);
-}
-
 /* Up to stop, which is taken off rest too; false where there is none. */
 static bool
 cut(struct slice *rest, char stop, struct slice *out)
@@ -46,7 +39,7 @@ aws_request_scope(struct slice authorization, struct aws_scope *out)
 	struct slice rest = authorization, date;
 	const char *at;
 
-	if (!begins_with(rest, SLICE("AWS4-")))
+	if (!slice_case_begins(rest, SLICE("AWS4-")))
 		return false;
 	at = memmem(rest.p, rest.n, credential, sizeof(credential) - 1);
 	if (at == NULL)
@@ -58,7 +51,7 @@ aws_request_scope(struct slice authorization, struct aws_scope *out)
 		return false;
 	if (!cut(&rest, '/', &date) || !cut(&rest, '/', &out->region) ||
 	    !cut(&rest, '/', &out->service) || !is_word(out->region) ||
-	    !is_word(out->service) || !begins_with(rest, SLICE("aws4_request")))
+	    !is_word(out->service) || !slice_case_begins(rest, SLICE("aws4_request")))
 		out->region = out->service = (struct slice){ NULL, 0 };
 	return true;
 }
@@ -79,7 +72,7 @@ hash_refusal(struct slice hash)
 	if (is_sha256(hash) || slice_eq(hash, SLICE(SIGV4_UNSIGNED)) ||
 	    slice_eq(hash, SLICE("STREAMING-UNSIGNED-PAYLOAD-TRAILER")))
 		return NULL;
-	return begins_with(hash, SLICE("STREAMING-")) ? "its body is signed in pieces" :
+	return slice_case_begins(hash, SLICE("STREAMING-")) ? "its body is signed in pieces" :
 	    "X-Amz-Content-Sha256 is no hash in lower case";
 }
 
@@ -130,7 +123,7 @@ aws_request_refusal(const struct head *head)
 
 	if (field == NULL || !aws_request_scope(field->value, &scope))
 		return "it is not signed in the field Authorization";
-	if (!begins_with(field->value, SLICE("AWS4-HMAC-SHA256 ")))
+	if (!slice_case_begins(field->value, SLICE("AWS4-HMAC-SHA256 ")))
 		return "it is not signed by AWS4-HMAC-SHA256";
 	if (scope.region.n == 0)
 		return "its signature names no region and service";
@@ -156,7 +149,7 @@ aws_request_replaces(struct slice name)
 bool
 aws_request_covers(struct slice name)
 {
-	return begins_with(name, SLICE("x-amz-")) ||
+	return slice_case_begins(name, SLICE("x-amz-")) ||
 	    slice_case_eq(name, SLICE("content-type")) ||
 	    slice_case_eq(name, SLICE("content-md5"));
 }
@@ -177,16 +170,18 @@ aws_request_sign(const struct head *head, struct sigv4 *request,
 {
 	const struct head_field *payload = head_find(head, PAYLOAD);
 	const struct head_field *field = head_find(head, SLICE("Authorization"));
-	char nothing[SIGV4_HEX_LEN + 1], signature[SIGV4_HEX_LEN + 1];
+	char empty[SIGV4_HEX_LEN + 1], signature[SIGV4_HEX_LEN + 1];
 	struct aws_scope scope;
 	int n;
 
 	if (field == NULL || !aws_request_scope(field->value, &scope) ||
 	    (body_hash == NULL && aws_request_needs_body(head)))
 		return false;
-	sigv4_hash((struct slice){ NULL, 0 }, nothing);
-	request->payload = payload != NULL ? payload->value :
-	    slice_of(body_hash != NULL ? body_hash : nothing);
+	if (payload == NULL && body_hash == NULL) {
+		sigv4_hash((struct slice){ NULL, 0 }, empty);
+		body_hash = empty;
+	}
+	request->payload = payload != NULL ? payload->value : slice_of(body_hash);
 	request->region = scope.region;
 	request->service = scope.service;
 	sigv4_time(now, request->time);

@@ -140,13 +140,6 @@ put_query(struct out *out, const struct inject *in)
 
 /* --- fields ------------------------------------------------------------- */
 
-static bool
-begins_with(struct slice name, struct slice prefix)
-{
-	return name.n >= prefix.n &&
-	    slice_case_eq((struct slice){ name.p, prefix.n }, prefix);
-}
-
 /* The field of this request that is the slot; none for a query's. */
 static struct slice
 slot_field(const struct binding *b, const struct head *head)
@@ -178,8 +171,8 @@ is_left_out(const struct inject *in, struct slice slot,
 	if (slice_case_eq(f->name, SLICE("host")) ||
 	    slice_case_eq(f->name, SLICE("content-length")) ||
 	    slice_case_eq(f->name, SLICE("expect")) ||
-	    begins_with(f->name, SLICE("proxy-")) ||
-	    begins_with(f->name, SLICE("x-countersign-")) ||
+	    slice_case_begins(f->name, SLICE("proxy-")) ||
+	    slice_case_begins(f->name, SLICE("x-countersign-")) ||
 	    head_hop_by_hop(in->head, f))
 		return true;
 	if (!in->keep_accept_encoding &&

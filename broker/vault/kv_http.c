@@ -1,6 +1,7 @@
 #include "vault/kv_http.h"
 #include "outbound.h"
 #include "private_file.h"
+#include "now_ms.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -83,15 +84,6 @@ make_fields(const struct conf_kv *conf, struct curl_slist **fields,
 		sodium_memzero(token, len);
 	free(token);
 	return status;
-}
-
-static int64_t
-now_ms(void)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Of the operation's time; at most that of one call. */

@@ -15,6 +15,7 @@
 #include "vault/vault.h"
 #include "vault/listing.h"
 #include "vault/withheld.h"
+#include "now_ms.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -256,15 +257,6 @@ vault_put(struct vault *vault, const char *name, const void *bytes, size_t len,
 	if (status == VAULT_OK && version != NULL)
 		*version = made;
 	return status;
-}
-
-static int64_t
-now_ms(void)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Caller holds `store`. */
