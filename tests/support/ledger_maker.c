@@ -165,6 +165,7 @@ read_file(const char *dir, const char *name, size_t *len)
 void
 maker_save(const struct maker *maker, const char *dir, size_t per_segment)
 {
+	static char buffer[1 << 20];	/* as the recorder takes space */
 	char path[512], vkey[NOTE_VKEY_MAX + 2];
 	FILE *file = NULL;
 	size_t i;
@@ -175,6 +176,7 @@ maker_save(const struct maker *maker, const char *dir, size_t per_segment)
 			must(file == NULL || fclose(file) == 0, path);
 			snprintf(path, sizeof(path), "%s/records-%020zu.jsonl", dir, i);
 			must((file = fopen(path, "wb")) != NULL, path);
+			setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 		}
 		if (i < maker->count) {
 			fwrite(maker->line[i].text, 1, maker->line[i].len, file);

@@ -54,7 +54,10 @@ void maker_rehash(struct maker *maker, size_t index);
 void maker_seal(struct maker *maker);
 
 /* Write records-*.jsonl (per_segment lines each; 0: one file), checkpoint,
- * checkpoints and log.vkey into dir, which is made. */
+ * checkpoints and log.vkey into dir, which is made.  They are written a MiB at a
+ * time: the recorder takes zeros so, and it decides how large the pages of the
+ * page cache are, which a reader pays for: 32 ns for 300 bytes, 48 where a file
+ * was written 4 KiB at a time.  Not for two threads at once. */
 void maker_save(const struct maker *maker, const char *dir, size_t per_segment);
 
 /* About n records: streams `broker` and `hook`, runs run_a and run_b, all
