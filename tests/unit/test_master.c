@@ -316,9 +316,24 @@ sealed_files(void **state)
 		assert_int_equal(sealed_read(sealed, key, "seed", &secret, &err),
 		    VAULT_DAMAGED);
 	}
+	/* The head and a tag of nothing, with the digest that they have. */
+	crypto_generichash(file + 8, 32, file + 40, 24 + 16, NULL, 0);
+	assert_int_equal(private_file_replace(sealed, file, 64 + 16), 0);
+	assert_int_equal(sealed_read(sealed, key, "seed", &secret, &err),
+	    VAULT_DAMAGED);
 	free(file);
 	assert_int_equal(sealed_write(sealed, key, "seed", "", 0, &err),
 	    VAULT_INVALID);
+	file = calloc(1, SECRET_MAX + 1);
+	assert_non_null(file);
+	assert_int_equal(sealed_write(sealed, key, "seed", file, SECRET_MAX + 1,
+	    &err), VAULT_INVALID);
+	assert_int_equal(sealed_write(sealed, key, "seed", file, SECRET_MAX,
+	    &err), VAULT_OK);
+	assert_int_equal(sealed_read(sealed, key, "seed", &secret, &err), VAULT_OK);
+	assert_true(secret_equal(secret, (char *)file, SECRET_MAX));
+	secret_unref(secret);
+	free(file);
 	unlink(sealed);
 	assert_int_equal(sealed_read(sealed, key, "seed", &secret, &err),
 	    VAULT_MISSING);

@@ -367,6 +367,22 @@ revoked_though_the_store_fails(void **state)
 	vault_close(vault);
 }
 
+/* One version, and none that came after it. */
+static void
+one_revoked_though_the_store_fails(void **state)
+{
+	struct memory memory = { .versions = 3, .full = true };
+	struct vault *vault = vault_new(&memory_ops, &memory);
+	struct vault_error err;
+
+	assert_int_equal(vault_revoke(vault, "name", 2, &err), VAULT_IO);
+	assert_get(vault, 1, "secret-1", 1);
+	assert_revoked(vault, 2);
+	assert_get(vault, 3, "secret-3", 3);
+	assert_get(vault, 0, "secret-3", 3);
+	vault_close(vault);
+}
+
 /* Once the store has done it, it is the store that is asked. */
 static void
 revoked_again_once_it_can(void **state)
@@ -396,6 +412,7 @@ main(void)
 		cmocka_unit_test(names),
 		cmocka_unit_test(put_rotate_revoke),
 		cmocka_unit_test(revoked_though_the_store_fails),
+		cmocka_unit_test(one_revoked_though_the_store_fails),
 		cmocka_unit_test(revoked_again_once_it_can),
 		cmocka_unit_test(bad_input_never_reaches_the_store),
 		cmocka_unit_test(asks_the_store_once),

@@ -118,7 +118,7 @@ files_of_others(void **state)
 
 /* --- forged payloads: whoever has the key still has to write well ------ */
 
-static uint8_t payload[4096];
+static uint8_t payload[4 + 65536 * 26];	/* of as many versions as there may be */
 static size_t payload_len;
 
 static void
@@ -140,7 +140,7 @@ add_le(uint64_t value, size_t len)
 static void
 add_entry(const char *name, uint32_t version, int64_t revoked_s, uint32_t n)
 {
-	static const uint8_t junk[512];
+	static const uint8_t junk[SECRET_MAX + 256];
 
 	add_le(strlen(name), 1);
 	add(name, strlen(name));
@@ -206,6 +206,10 @@ rules_of_the_payload(void **state)
 	judged("secret's length");
 	forge(1), add_entry("a", 1, 0, 0);
 	judged("secret's length");
+	forge(1), add_entry("a", 1, 0, SECRET_MAX + 16);
+	judged(NULL);
+	forge(1), add_entry("a", 1, 0, SECRET_MAX + 17);
+	judged("secret's length");
 	forge(1), add_entry("a", 1, 5, 20);
 	judged("revoked version has bytes");
 	forge(1), add_entry("a", 1, 5, 0);
@@ -247,11 +251,39 @@ static void
 seal_payload(const uint8_t *id, uint64_t generation)
 {
 	struct vault_keys *keys = vault_keys_new(key);
-	uint8_t file[sizeof(payload) + VAULT_IMAGE_OVERHEAD];
+	uint8_t *file = malloc(VAULT_IMAGE_OVERHEAD + payload_len);
 
 	vault_image_seal(keys, id, generation, payload, payload_len, file);
 	write_file(file, VAULT_IMAGE_OVERHEAD + payload_len);
 	vault_keys_free(keys);
+	free(file);
+}
+
+/* Full in either way: of versions in all, and of numbers for one name. */
+static void
+no_version_left(void **state)
+{
+	static const uint8_t id[16];
+	struct vault_error err;
+	struct vault *vault;
+	uint32_t i;
+
+	forge(65536);
+	for (i = 1; i <= 65536; i++)
+		add_entry("a", i, 5, 0);
+	seal_payload(id, 9);
+	vault = open_vault();
+	assert_int_equal(vault_put(vault, "a", "x", 1, true, NULL, &err),
+	    VAULT_INVALID);
+	assert_non_null(strstr(err.text, "full"));
+	vault_close(vault);
+
+	forge(1), add_entry("a", UINT32_MAX, 5, 0);
+	seal_payload(id, 9);
+	vault = open_vault();
+	assert_int_equal(vault_put(vault, "a", "x", 1, true, NULL, &err),
+	    VAULT_INVALID);
+	vault_close(vault);
 }
 
 /* Two secrets of one length; their sealed parts change places. */
@@ -337,6 +369,27 @@ rollback_while_open(void **state)
 	free(old);
 }
 
+/* Of the same key and no older: its number tells nothing. */
+static void
+another_vault_while_open(void **state)
+{
+	struct vault *vault = fresh(), *other;
+	struct vault_error err;
+	unsigned i;
+
+	store(vault, "a", "one", false);
+	other = fresh();
+	store(other, "a", "two", false);
+	for (i = 0; i < 3; i++)
+		store(other, "a", "three", true);
+	vault_close(other);
+	expect(vault, "a", 1, VAULT_DAMAGED, NULL);
+	assert_int_equal(vault_put(vault, "a", "x", 1, true, NULL, &err),
+	    VAULT_DAMAGED);
+	assert_non_null(strstr(err.text, "another vault"));
+	vault_close(vault);
+}
+
 int
 main(void)
 {
@@ -346,8 +399,10 @@ main(void)
 		cmocka_unit_test(other_versions),
 		cmocka_unit_test(files_of_others),
 		cmocka_unit_test(rules_of_the_payload),
+		cmocka_unit_test(no_version_left),
 		cmocka_unit_test(secrets_do_not_move),
 		cmocka_unit_test(rollback_while_open),
+		cmocka_unit_test(another_vault_while_open),
 	};
 
 	return cmocka_run_group_tests_name("vault_damage", tests, set_up, tear_down);

@@ -182,6 +182,7 @@ rotate_with(enum fault fault, int n, int error)
 	struct vault_error err = { 0 };
 	enum vault_status status;
 	uint32_t version = 0, got = 0;
+	bool stored;
 
 	arm(fault, n, error);
 	status = vault_put(vault, "a", "new", 3, true, &version, &err);
@@ -189,7 +190,8 @@ rotate_with(enum fault fault, int n, int error)
 	assert_true(struck || status == VAULT_OK);
 	assert_true(fault != FSYNC || struck == (status == VAULT_IO));
 	/* The very last step, the directory's fsync, comes after the rename. */
-	if (status == VAULT_OK || (fault == FSYNC && n == 2))
+	stored = status == VAULT_OK || (fault == FSYNC && n == 2);
+	if (stored)
 		expect_on_disk("a", 2, "new");
 	else {
 		assert_int_equal(status, VAULT_IO);
@@ -200,7 +202,8 @@ rotate_with(enum fault fault, int n, int error)
 
 	/* This process goes on with what the disk has. */
 	assert_int_equal(vault_get(vault, "a", 0, &secret, &got, &err), VAULT_OK);
-	assert_true(secret_equal(secret, got == 1 ? "old" : "new", 3));
+	assert_int_equal(got, stored ? 2 : 1);
+	assert_true(secret_equal(secret, stored ? "new" : "old", 3));
 	secret_unref(secret);
 	assert_int_equal(vault_put(vault, "a", "newer", 5, true, &version, &err),
 	    VAULT_OK);
@@ -287,6 +290,21 @@ revocations(void **state)
 	}
 }
 
+/* What a revocation overwrites goes to the disk as well: after the new file and
+ * its directory, and without it the revocation holds. */
+static void
+erasing_reaches_the_disk(void **state)
+{
+	struct vault *vault = with_one_secret();
+	struct vault_error err = { 0 };
+
+	arm(FSYNC, 3, EIO);
+	assert_int_equal(vault_revoke(vault, "a", 0, &err), VAULT_OK);
+	armed = NONE;
+	assert_true(struck);
+	vault_close(vault);
+}
+
 static void
 allocations_of_opening(void **state)
 {
@@ -354,6 +372,7 @@ main(void)
 		cmocka_unit_test(short_and_interrupted_writes_are_no_failure),
 		cmocka_unit_test(allocations_of_a_rotation),
 		cmocka_unit_test(revocations),
+		cmocka_unit_test(erasing_reaches_the_disk),
 		cmocka_unit_test(allocations_of_opening),
 		cmocka_unit_test(master_files),
 	};
