@@ -16,14 +16,23 @@ confined_add(struct confined *confined, const char *path,
 }
 
 void
-confined_add_folder(struct confined *confined, const char *file, char *buf,
-    size_t cap)
+confined_add_file(struct confined *confined, const char *file)
 {
-	if (file == NULL || file[0] != '/' || strlen(file) >= cap)
+	char *folder;
+
+	if (file == NULL || file[0] != '/' || strlen(file) >= PATH_MAX)
 		return;
-	memcpy(buf, file, strlen(file) + 1);
-	*(strrchr(buf, '/') + 1) = '\0';
-	confined_add(confined, buf, CONFINE_READ);
+	confined_add(confined, file, CONFINE_READ);
+	if (strrchr(file, '/') == file)
+		return;
+	if (confined->folders == CONFINED_FILES_MAX) {
+		confined->n = CONFINE_PATHS_MAX + 1;
+		return;
+	}
+	folder = confined->folder[confined->folders++];
+	memcpy(folder, file, strlen(file) + 1);
+	*(strrchr(folder, '/') + 1) = '\0';
+	confined_add(confined, folder, CONFINE_READ);
 }
 
 void

@@ -7,9 +7,15 @@
 
 #include "ledger/confine.h"
 
+#include <limits.h>
+
+#define CONFINED_FILES_MAX 10
+
 struct confined {
 	struct confine_path paths[CONFINE_PATHS_MAX];
 	size_t n;	/* beyond CONFINE_PATHS_MAX: too many, and confine_self fails */
+	char folder[CONFINED_FILES_MAX][PATH_MAX];
+	size_t folders;
 };
 
 /* What anybody needs who resolves names and speaks TLS: libraries, resolver,
@@ -20,9 +26,9 @@ void confined_system(struct confined *confined);
 void confined_add(struct confined *confined, const char *path,
     enum confine_access access);
 
-/* The folder of file, where whoever renews the file renames a new one to; in
- * buf[0..cap).  NULL and what is no absolute path are left out. */
-void confined_add_folder(struct confined *confined, const char *file, char *buf,
-    size_t cap);
+/* To read a file that is read again and again, and its folder: whoever renews the file
+ * renames a new one to it, which is another one to Landlock.  Of one in / the folder
+ * is left out; NULL, "" and what is no absolute path are nothing. */
+void confined_add_file(struct confined *confined, const char *file);
 
 #endif

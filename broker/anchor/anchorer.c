@@ -60,10 +60,9 @@ confine(const struct conf_anchors *conf, const char *ledger_dir)
 	confined_add(&confined, anchors, CONFINE_WRITE);
 	confined_add(&confined, ledger_dir, CONFINE_READ);
 	confined_system(&confined);
-	confined_add(&confined, conf->ca_file, CONFINE_READ);
+	confined_add_file(&confined, conf->ca_file);
 	for (size_t i = 0; i < conf->authorities; i++)
-		confined_add(&confined, conf->authority[i].ca_file,
-		    CONFINE_READ);
+		confined_add_file(&confined, conf->authority[i].ca_file);
 	options.n_paths = confined.n;
 	return confine_self(&options, &report);
 }

@@ -15,8 +15,6 @@
 struct rooms {
 	char home[PATH_MAX], vault[PATH_MAX], run[PATH_MAX], packs[PATH_MAX];
 	char ledger[PATH_MAX];		/* "": the recorder's alone */
-	/* folders to look into again: files in them are replaced */
-	char token[PATH_MAX], opa_token[PATH_MAX], bundle[PATH_MAX];
 };
 
 static int
@@ -41,7 +39,7 @@ find_rooms(const struct conf *conf, struct rooms *rooms, char *err,
 
 static void
 add_all(struct confined *confined, const struct conf *conf,
-    struct rooms *rooms)
+    const struct rooms *rooms)
 {
 	confined_add(confined, rooms->vault, CONFINE_WRITE);
 	confined_add(confined, rooms->run, CONFINE_WRITE);
@@ -51,15 +49,12 @@ add_all(struct confined *confined, const struct conf *conf,
 	confined_add(confined, "/proc", CONFINE_READ);
 	confined_system(confined);
 	confined_add(confined, conf->upstream_ca_file, CONFINE_READ);
-	confined_add(confined, conf->kv.ca_file, CONFINE_READ);
-	confined_add(confined, conf->policy.ca_file, CONFINE_READ);
-	confined_add_folder(confined, conf->policy.token_file, rooms->opa_token,
-	    sizeof(rooms->opa_token));
-	confined_add(confined, conf->policy.bundle.ca_file, CONFINE_READ);
-	confined_add_folder(confined, conf->policy.bundle.from, rooms->bundle,
-	    sizeof(rooms->bundle));
-	confined_add_folder(confined, conf->kv.token_file, rooms->token,
-	    sizeof(rooms->token));
+	confined_add_file(confined, conf->kv.ca_file);
+	confined_add_file(confined, conf->kv.token_file);
+	confined_add_file(confined, conf->policy.ca_file);
+	confined_add_file(confined, conf->policy.token_file);
+	confined_add_file(confined, conf->policy.bundle.ca_file);
+	confined_add_file(confined, conf->policy.bundle.from);
 }
 
 int

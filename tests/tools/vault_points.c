@@ -3,15 +3,18 @@
  *
  *   vault_points secretservice DIR          this session bus; locks the keyring at its end
  *   vault_points secretservice DIR nobody   there is no service: refused with words
+ *   vault_points secretservice DIR stop PID PID is stopped for a while: the keyring, or the bus
  *   vault_points kv URL TOKEN-FILE CA-OR-EMPTY     everything
  *   vault_points kv URL TOKEN-FILE CA-OR-EMPTY get NAME VERSION STATUS WORDS
  *                                           one vault_get (or the opening) ends like this
  */
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <libsecret/secret.h>
 
@@ -214,6 +217,36 @@ secretservice(const char *dir, bool nobody)
 	vault_close(vault);
 }
 
+/* Whoever answers stands still: each call ends, and tells. */
+static void
+stopped(const char *dir, pid_t pid)
+{
+	struct vault *vault = NULL, *late = NULL;
+	struct vault_error err = { 0 };
+	char path[200], text[64] = "";
+	bool opened;
+
+	snprintf(path, sizeof(path), "%s/stopped", dir);
+	opened = vault_secretservice_open(path, &vault, &err) == VAULT_OK &&
+	    put(vault, "github", "made-up", false, NULL) == VAULT_OK;
+	point(opened, "opens and stores");
+	if (!opened)
+		return;
+	kill(pid, SIGSTOP);
+	point(vault_list(vault, note, text, &err) == VAULT_IO &&
+	    strstr(err.text, "no answer within") != NULL,
+	    "one that does not answer is named, with the time that it had");
+	printf("# %s\n", err.text);
+	point(vault_secretservice_open(path, &late, &err) == VAULT_IO &&
+	    strstr(err.text, "no answer within") != NULL, "when it is opened, too");
+	printf("# %s\n", err.text);
+	kill(pid, SIGCONT);
+	sleep(1);	/* what was asked in vain is not asked again for a second */
+	point(gives(vault, "github", 0, VAULT_OK, "made-up"),
+	    "it is asked anew once it goes on");
+	vault_close(vault);
+}
+
 static void
 kv_everything(const struct conf_kv *conf)
 {
@@ -269,7 +302,9 @@ main(int argc, char **argv)
 	    .field = field, .namespace = namespace };
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc > 2 && strcmp(argv[1], "secretservice") == 0)
+	if (argc > 4 && strcmp(argv[1], "secretservice") == 0)
+		stopped(argv[2], (pid_t)atoi(argv[4]));
+	else if (argc > 2 && strcmp(argv[1], "secretservice") == 0)
 		secretservice(argv[2], argc > 3);
 	else if (argc > 4 && strcmp(argv[1], "kv") == 0) {
 		conf.url = argv[2];
