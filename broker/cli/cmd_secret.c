@@ -135,7 +135,7 @@ store(const struct opts *opts, bool rotate)
 {
 	char err[CLI_ERR_MAX] = "";
 	struct secret *secret = NULL;
-	bool started, locked;
+	bool locked;
 	int rc;
 
 	if ((rc = check_name(opts)) != 0)
@@ -153,7 +153,7 @@ store(const struct opts *opts, bool rotate)
 		cli_err("%s", err);
 		return CLI_USAGE;
 	}
-	if ((rc = start_needed(&started)) == 0)
+	if ((rc = start_needed(NULL)) == 0)
 		rc = send_value(opts->rest[0], secret, rotate);
 	if (rc == CLI_OK)
 		say_odd_key(secret);
@@ -179,10 +179,9 @@ ask_daemon(const char *method, const char *path, json_t *body,
     struct client_reply *reply)
 {
 	enum client_result result;
-	bool started;
 	int rc;
 
-	if ((rc = start_needed(&started)) != 0)
+	if ((rc = start_needed(NULL)) != 0)
 		return rc;
 	result = client_operator(method, path, body, reply);
 	if (result == CLIENT_OK)

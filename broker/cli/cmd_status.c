@@ -27,12 +27,13 @@ const struct opt cmd_status_opts[] = {
 int
 cmd_start(const struct opts *opts)
 {
-	bool started;
-	int rc = start_needed(&started);
+	struct start_found found;
+	int rc = start_needed(&found);
 
 	if (rc != 0)
 		return rc;
-	puts(started ? "the daemon runs" : "the daemon runs already");
+	puts(found.started ? "the daemon runs" : "the daemon runs already");
+	start_tell(&found);
 	return CLI_OK;
 }
 
@@ -171,6 +172,11 @@ print_status(const json_t *daemon, const struct client_reply *health,
 	    json_integer_value(json_object_get(daemon, "proxy_port")),
 	    cli_clean(client_str(daemon, "api_host")),
 	    json_integer_value(json_object_get(daemon, "api_port")));
+	if (start_other_build(daemon))
+		printf("build     %sanother one than is installed: `countersign stop` "
+		    "and `start` replace the daemon%s\n",
+		    cli_colour(stdout, CLI_YELLOW),
+		    cli_colour(stdout, CLI_PLAIN));
 	print_ledger(health);
 	if (strcmp(client_str(health->json, "status"), "degraded") == 0)
 		printf("alarm     %s%s%s\n", cli_colour(stdout, CLI_RED),
@@ -230,6 +236,8 @@ print_json(json_t *daemon, enum client_result result,
 		if (json_object_get(health->json, "policy") != NULL)
 			json_object_set_new(out, "policy_changed",
 			    json_boolean(policy_changed(health)));
+		json_object_set_new(out, "other_build",
+		    json_boolean(start_other_build(daemon)));
 		json_object_set_new(out, "runs_open",
 		    json_integer((json_int_t)open_runs(runs->json)));
 		json_object_set_new(out, "approvals_waiting",

@@ -1,4 +1,5 @@
 #include "cli/start.h"
+#include "build_digest.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/home_key.h"
@@ -33,12 +34,16 @@ start_daemon_json(void)
 
 /* Does a daemon answer on HOME's operator socket? */
 static bool
-start_running(void)
+start_running(struct start_found *found)
 {
 	struct client_reply reply;
 	enum client_result result;
 
 	result = client_operator("GET", "/healthz", NULL, &reply);
+	found->config_changed = strcmp(client_str(reply.json, "config"),
+	    "changed") == 0;
+	found->policy_changed = strcmp(client_str(reply.json, "policy"),
+	    "changed") == 0;
 	client_reply_release(&reply);
 	return result == CLIENT_OK || result == CLIENT_REFUSED;
 }
@@ -70,6 +75,30 @@ start_find(const char *program, char *path, size_t cap, char *err,
 	snprintf(err, err_len, "%s is neither beside countersign nor in "
 	    "../libexec/countersign", program);
 	return -1;
+}
+
+bool
+start_other_build(const json_t *daemon)
+{
+	char path[PATH_MAX], err[CLI_ERR_MAX], installed[BUILD_DIGEST_LEN + 1];
+
+	return daemon != NULL && start_find("countersignd", path, sizeof(path),
+	    err, sizeof(err)) == 0 && build_digest(path, installed) == 0 &&
+	    strcmp(client_str(daemon, "build"), installed) != 0;
+}
+
+void
+start_tell(const struct start_found *found)
+{
+	if (found->other_build)
+		cli_err("the daemon that runs is of another build than the one that "
+		    "is installed: `countersign stop` and `start` replace it");
+	if (found->config_changed)
+		cli_err("config.json was changed since the daemon read it: "
+		    "`countersign stop` and `start` put it in force");
+	if (found->policy_changed)
+		cli_err("the policy pack was changed since the daemon read it: "
+		    "`countersign policy reload` puts it in force");
 }
 
 /* --- the daemon's process -------------------------------------------- */
@@ -258,15 +287,26 @@ get_passphrase(int *fd, char *err, size_t err_len)
 	return *fd == -1 ? -1 : 0;
 }
 
+static void
+look_at_build(struct start_found *found)
+{
+	json_t *daemon = start_daemon_json();
+
+	found->other_build = start_other_build(daemon);
+	json_decref(daemon);
+}
+
 int
-start_daemon(bool *started, char *err, size_t err_len)
+start_daemon(struct start_found *found, char *err, size_t err_len)
 {
 	char path[PATH_MAX];
 	int lock, passphrase = -1, rc = -1;
 
-	*started = false;
-	if (start_running())
+	*found = (struct start_found){ .started = false };
+	if (start_running(found)) {
+		look_at_build(found);
 		return 0;
+	}
 	if ((rc = home_narrow(err, err_len)) == -1)
 		return -1;
 	if (rc == 1)
@@ -281,11 +321,11 @@ start_daemon(bool *started, char *err, size_t err_len)
 		(void)trouble(err, err_len, path, errno);
 		goto out;
 	}
-	if (start_running()) {		/* somebody was faster */
+	if (start_running(found)) {	/* somebody was faster */
 		rc = 0;
 	} else if (get_passphrase(&passphrase, err, err_len) == 0 &&
 	    launch(passphrase, err, err_len) == 0) {
-		*started = true;
+		found->started = true;
 		rc = 0;
 	}
 out:
@@ -297,14 +337,15 @@ out:
 }
 
 int
-start_needed(bool *started)
+start_needed(struct start_found *found)
 {
+	struct start_found unasked;
 	char err[CLI_ERR_MAX] = "";
 	int rc = cli_need_home();
 
 	if (rc != 0)
 		return rc;
-	if (start_daemon(started, err, sizeof(err)) == 0)
+	if (start_daemon(found != NULL ? found : &unasked, err, sizeof(err)) == 0)
 		return 0;
 	cli_err("%s", err);
 	return CLI_REFUSED;

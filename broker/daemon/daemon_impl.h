@@ -17,6 +17,7 @@
 #include "daemon/keeper.h"
 #include "daemon/keys.h"
 #include "daemon/vault_look.h"
+#include "build_digest.h"
 #include "discover/discover.h"
 #include "gate/admin.h"
 #include "ledger/recorder/append.h"
@@ -33,6 +34,7 @@ struct daemon {
 	int lock, signals, wake;
 	atomic_bool conf_changed;
 	char policy[POLICY_DIGEST_LEN + 1];
+	char build[BUILD_DIGEST_LEN + 1];
 	struct anchorer *anchorer;	/* NULL: nobody is asked */
 	struct keeper *keeper;		/* the recorder's own copy works */
 	struct keys *keys;

@@ -343,6 +343,8 @@ daemon_open(const struct daemon_options *options, char *err, size_t err_len)
 	}
 	daemon->conf = options->conf;
 	daemon->lock = daemon->signals = daemon->wake = -1;
+	/* Later it may be another file, and Landlock keeps it from us. */
+	(void)build_digest("/proc/self/exe", daemon->build);
 	if (open_parts(daemon, options, err, err_len) == 0)
 		return daemon;
 	(void)daemon_close(daemon);

@@ -143,7 +143,7 @@ start_discover(struct daemon *daemon, char *err, size_t err_len)
 int
 daemon_start(struct daemon *daemon, char *err, size_t err_len)
 {
-	struct notify_daemon ports = { .proxy_port = 0 };
+	struct notify_daemon ports = { .build = daemon->build };
 	char json[PATH_MAX];
 
 	if (daemon_path("run/daemon.json", json, err, err_len) != 0)

@@ -67,6 +67,7 @@ daemon_text(const struct notify_daemon *daemon, char *buf, size_t cap)
 	json_out_uint(&out, "v", 1);
 	json_out_int(&out, "pid", getpid());
 	json_out_str(&out, "version", COUNTERSIGN_VERSION);
+	json_out_str(&out, "build", daemon->build);
 	json_out_str(&out, "proxy_host", daemon->proxy_host);
 	json_out_uint(&out, "proxy_port", daemon->proxy_port);
 	json_out_str(&out, "api_host", daemon->api_host);

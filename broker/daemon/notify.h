@@ -19,6 +19,7 @@ void notify_starter(int *fd, const char *line);
 struct notify_daemon {
 	char proxy_host[INET_ADDRSTRLEN], api_host[INET_ADDRSTRLEN];
 	uint16_t proxy_port, api_port;
+	const char *build;	/* build_digest() of its program, "" where not known */
 };
 /* Write HOME/run/daemon.json (0600) by rename. 0, or -1 with a message. */
 int notify_daemon_file(const char *path, const struct notify_daemon *daemon,

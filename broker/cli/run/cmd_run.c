@@ -139,7 +139,7 @@ int
 cmd_run(const struct opts *opts)
 {
 	static struct run_session session;
-	bool started;
+	struct start_found found = { .started = false };
 	int rc;
 
 	session.opts = opts;
@@ -155,10 +155,11 @@ cmd_run(const struct opts *opts)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (sodium_init() < 0 || (session.token == NULL &&
-	    start_daemon(&started, session.err, sizeof(session.err)) != 0)) {
+	    start_daemon(&found, session.err, sizeof(session.err)) != 0)) {
 		cli_err("%s", session.err);
 		return CLI_NO_RUN;
 	}
+	start_tell(&found);
 	rc = run_session_open(&session);
 	if (rc == 0 && run_session_prepare(&session) == 0) {
 		rc = go(&session);
