@@ -78,6 +78,16 @@ policy_default_pack_older(const char *dir)
 	return found;
 }
 
+bool
+policy_pack_is_default(const struct policy_pack *pack)
+{
+	const struct pack_file *plan = pack_files_find(&pack->files, "plan.json");
+	const size_t len = (size_t)(policy_pack_plan_end - policy_pack_plan);
+
+	return plan != NULL && plan->len == len &&
+	    memcmp(plan->bytes, policy_pack_plan, len) == 0;
+}
+
 static int
 write_file(int dir, const char *name, const char *start, const char *end)
 {

@@ -85,6 +85,9 @@ int policy_default_pack_write(const char *dir, char *err, size_t err_len);
  * written?  Data, sources and tests are not looked at: they decide nothing. */
 bool policy_default_pack_older(const char *dir);
 
+/* Are the pack's rules this version's default ones? */
+bool policy_pack_is_default(const struct policy_pack *pack);
+
 struct policy_scratch *policy_scratch_new(void);
 void policy_scratch_free(struct policy_scratch *scratch);
 

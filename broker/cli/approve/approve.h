@@ -28,7 +28,8 @@ void approve_print(const json_t *question);
  * array. */
 int approve_answer(const char *id, enum approve_answer answer, json_t *done);
 
-/* Print questions as they come, until the daemon ends; where both standard input and
+/* Print questions as they come, also of a daemon that is started after the one that was
+ * there; where both standard input and
  * output are a terminal, ask for the answers, until there are no more. */
 int approve_watch(bool json);
 

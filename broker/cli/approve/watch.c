@@ -15,6 +15,7 @@ struct watch {
 	bool json, asks;	/* whether a person is there */
 	json_t *seen;		/* ids that were shown: an object of nulls */
 	char asked[64];		/* the id that is asked about, "" where none is */
+	bool met, gone;		/* a daemon was there; and is not now */
 };
 
 /* What was shown before it disappeared is forgotten. */
@@ -113,6 +114,33 @@ pass_time(struct watch *watch)
 	return poll(&in, 1, LOOK_EVERY_MS) <= 0 || take_line(watch);
 }
 
+/* Whoever restarts it does not think of who watches, and an agent would wait in vain. */
+static bool
+may_return(const struct watch *watch, enum client_result result,
+    const struct client_reply *reply)
+{
+	return watch->met && (result != CLIENT_REFUSED || reply->status >= 500);
+}
+
+static void
+say_gone(struct watch *watch)
+{
+	if (!watch->gone)
+		cli_err("%sthe daemon does not answer: waiting until one does",
+		    watch->asked[0] != '\0' ? "that is over: " : "");
+	watch->gone = true;
+	watch->asked[0] = '\0';
+}
+
+static void
+say_back(struct watch *watch)
+{
+	if (watch->gone)
+		cli_err("the daemon is there");
+	watch->met = true;
+	watch->gone = false;
+}
+
 int
 approve_watch(bool json)
 {
@@ -125,10 +153,14 @@ approve_watch(bool json)
 
 	do {
 		result = approve_fetch(&reply, &list);
-		if (result == CLIENT_OK)
+		if (result == CLIENT_OK) {
+			say_back(&watch);
 			look(&watch, list);
-		else
+		} else if (may_return(&watch, result, &reply)) {
+			say_gone(&watch);
+		} else {
 			rc = client_fail(result, &reply);
+		}
 		client_reply_release(&reply);
 	} while (rc == CLI_OK && pass_time(&watch));
 	json_decref(watch.seen);
