@@ -97,6 +97,16 @@ conf_text_plain(const char *text)
 	}
 }
 
+/* An address, and not a name that begins like one. */
+static bool
+is_loopback(const char *host)
+{
+	size_t n = strncmp(host, "[::1]", 5) == 0 ? 5 :
+	    strncmp(host, "127.", 4) == 0 ? strspn(host, "0123456789.") : 0;
+
+	return n > 0 && (host[n] == '\0' || host[n] == ':');
+}
+
 bool
 conf_text_url(const char *text)
 {
@@ -104,8 +114,7 @@ conf_text_url(const char *text)
 
 	if (strncmp(text, "https://", 8) == 0)
 		host = text + 8;
-	else if (strncmp(text, "http://127.", 11) == 0 ||
-	    strncmp(text, "http://[::1]", 12) == 0)
+	else if (strncmp(text, "http://", 7) == 0 && is_loopback(text + 7))
 		host = text + 7;
 	return host != NULL && *host != '\0' && strlen(text) <= 300 &&
 	    host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]")] ==

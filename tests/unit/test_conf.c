@@ -279,6 +279,13 @@ stores(void **state)
 	bad("{\"v\":1,\"vault\":{\"store\":\"kv\",\"kv\":{\"url\":"
 	    "\"https://a\"}}}", "vault.kv.token_file must");
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"http://a\"}}}", "vault.kv.url");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"http://127.example.com\"}}}", "vault.kv.url");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"http://127evil\"}}}", "vault.kv.url");
+	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"http://[::1].example.com\"}}}", "vault.kv.url");
+	good("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"http://127.1.2.3:8200\"}}}", &conf);
+	conf_free(&conf);
+	good("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"http://[::1]\"}}}", &conf);
+	conf_free(&conf);
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"https://\"}}}", "vault.kv.url");
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"https://a/b\"}}}", "vault.kv.url");
 	bad("{\"v\":1,\"vault\":{\"kv\":{\"url\":\"https://u@a\"}}}", "vault.kv.url");
@@ -356,6 +363,70 @@ engines(void **state)
 	bad("{\"v\":1,\"policy\":7}", "policy must be");
 }
 
+/* value between before and after, of most characters and of one more. */
+static void
+longest(const char *before, const char *begin, size_t most, const char *after,
+    const char *words)
+{
+	char value[1400], text[1600];
+	struct conf conf;
+
+	memset(value, 'a', sizeof(value));
+	memcpy(value, begin, strlen(begin));
+	value[most] = '\0';
+	snprintf(text, sizeof(text), "{\"v\":1,%s\"%s\"%s}", before, value, after);
+	good(text, &conf);
+	conf_free(&conf);
+	value[most] = 'a';
+	value[most + 1] = '\0';
+	snprintf(text, sizeof(text), "{\"v\":1,%s\"%s\"%s}", before, value, after);
+	bad(text, words);
+}
+
+static void
+lengths(void **state)
+{
+	longest("\"hosts\":[", "", 253, "]", "hosts must");
+	longest("\"vault\":{\"kv\":{\"mount\":", "", 128, "}}", "vault.kv.mount must");
+	longest("\"vault\":{\"kv\":{\"url\":", "https://", 300, "}}", "vault.kv.url must");
+	longest("\"policy\":{\"bundle\":{\"from\":", "https://a/", 9 + 1024, "}}",
+	    "policy.bundle.from must");
+	longest("\"anchors\":{\"authorities\":[{\"name\":\"a\",\"url\":", "https://", 300,
+	    "}]}", "url must");
+}
+
+static void
+ranges(void **state)
+{
+	bad("{\"v\":1,\"ledger\":{\"checkpoint_ms\":99}}", "from 100 to");
+	bad("{\"v\":1,\"ledger\":{\"epoch_s\":-1}}", "from 0 to");
+	bad("{\"v\":1,\"client\":{\"head_ms\":0}}", "from 1 to");
+	bad("{\"v\":1,\"client\":{\"max_connections\":0}}", "from 1 to");
+	bad("{\"v\":1,\"upstream\":{\"connect_ms\":0}}", "from 1 to");
+	bad("{\"v\":1,\"anchors\":{\"interval_s\":0}}", "from 1 to");
+	bad("{\"v\":1,\"policy\":{\"bundle\":{\"poll_ms\":49}}}", "from 50 to");
+}
+
+#define LOG_KEY "log+d6b963e5+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea"	/* of a log, not of a witness */
+
+/* What a witness and an authority must be; two stamps' files of a name would mix. */
+static void
+anchor_members(void **state)
+{
+	bad("{\"v\":1,\"anchors\":{\"witnesses\":[{\"url\":\"https://w\"}]}}",
+	    "url and key");
+	bad("{\"v\":1,\"anchors\":{\"witnesses\":[{\"key\":\"w+1+x\"}]}}", "vkey");
+	bad("{\"v\":1,\"anchors\":{\"witnesses\":[{\"key\":\"" LOG_KEY "\"}]}}",
+	    "cosignature/v1");
+	bad("{\"v\":1,\"anchors\":{\"authorities\":[{\"name\":\"a\"}]}}",
+	    "name and url");
+	bad("{\"v\":1,\"anchors\":{\"authorities\":[{\"name\":\"../a\","
+	    "\"url\":\"https://a\"}]}}", "letters, digits");
+	bad("{\"v\":1,\"anchors\":{\"authorities\":[{\"name\":\"a\","
+	    "\"url\":\"https://a\"},{\"name\":\"b\",\"url\":\"https://b\"},"
+	    "{\"name\":\"a\",\"url\":\"https://c\"}]}}", "[2].name must be another");
+}
+
 static void
 too_many_resolves(void **state)
 {
@@ -401,6 +472,44 @@ file_that_others_write(void **state)
 }
 
 static void
+write_file(const char *path, const char *text, mode_t mode)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	assert_int_equal(fclose(out), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+/* Told from the file that was read, or from there being none. */
+static void
+changed(void **state)
+{
+	char dir[] = "/tmp/test_conf.XXXXXX", path[64], err[256];
+	struct conf conf;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/config.json", dir);
+	assert_int_equal(conf_load(path, &conf, err, sizeof(err)), 0);
+	assert_false(conf_changed(&conf));
+	write_file(path, "{\"v\":1}", 0666);	/* which would be refused */
+	assert_true(conf_changed(&conf));
+	write_file(path, "{\"v\":1}", 0644);
+	assert_true(conf_changed(&conf));
+	conf_free(&conf);
+
+	assert_int_equal(conf_load(path, &conf, err, sizeof(err)), 0);
+	assert_false(conf_changed(&conf));
+	write_file(path, "{\"v\":1 }", 0644);
+	assert_true(conf_changed(&conf));
+	unlink(path);
+	assert_true(conf_changed(&conf));
+	conf_free(&conf);
+	rmdir(dir);
+}
+
+static void
 home(void **state)
 {
 	char dir[] = "/tmp/test_home.XXXXXX", deep[64], path[128], err[256];
@@ -443,8 +552,12 @@ main(void)
 		cmocka_unit_test(local_hosts),
 		cmocka_unit_test(stores),
 		cmocka_unit_test(engines),
+		cmocka_unit_test(lengths),
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(anchor_members),
 		cmocka_unit_test(too_many_resolves),
 		cmocka_unit_test(file_that_others_write),
+		cmocka_unit_test(changed),
 		cmocka_unit_test(home),
 	};
 
