@@ -198,5 +198,5 @@ ca_cert_host_ok(const char *host)
 		else if (host[i] < '0' || host[i] > '9')
 			letters = true;
 	}
-	return label > 0 && letters;
+	return letters;
 }

@@ -20,6 +20,7 @@
 #include "private_file.h"
 #include "tls/ca.h"
 #include "tls/ca_cert.h"
+#include "vault/master.h"
 
 static char dir[] = "/tmp/test_ca.XXXXXX";
 static char ca_dir[64], pem[80], sealed[80];
@@ -145,7 +146,7 @@ what_they_hold(void **state)
 {
 	const ASN1_OCTET_STRING *root_ski = X509_get0_subject_key_id(root);
 	X509 *cert = leaf_of("api.example.com");
-	int days = 0, seconds = 0;
+	int days = 0, seconds = 0, critical = 0;
 
 	assert_int_equal(X509_get_version(root), X509_VERSION_3);
 	assert_int_equal(X509_get_extension_flags(root) & (EXFLAG_CA | EXFLAG_SS |
@@ -153,11 +154,15 @@ what_they_hold(void **state)
 	assert_int_equal(X509_get_pathlen(root), 0);
 	assert_int_equal(X509_get_key_usage(root), KU_KEY_CERT_SIGN | KU_CRL_SIGN);
 	assert_non_null(root_ski);
+	ASN1_TIME_diff(&days, &seconds, X509_get0_notBefore(root), NULL);
+	assert_in_range(seconds, 3600, 3720);
 	ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(root));
 	assert_true(days >= 366);
 
 	assert_false(X509_get_extension_flags(cert) & (EXFLAG_CA | EXFLAG_INVALID));
 	assert_int_equal(X509_get_key_usage(cert), KU_DIGITAL_SIGNATURE);
+	ASN1_BIT_STRING_free(X509_get_ext_d2i(cert, NID_key_usage, &critical, NULL));
+	assert_int_equal(critical, 1);
 	assert_int_equal(X509_get_extended_key_usage(cert), XKU_SSL_SERVER);
 	assert_non_null(X509_get0_subject_key_id(cert));
 	assert_int_equal(ASN1_OCTET_STRING_cmp(X509_get0_authority_key_id(cert),
@@ -215,7 +220,7 @@ five_thousand_serials(void **state)
 		assert_non_null(cert);
 		check_serial(cert);
 		bn = ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert), NULL);
-		assert_true(BN_num_bytes(bn) <= 16);
+		assert_int_equal(BN_num_bits(bn), 127);
 		BN_bn2binpad(bn, serials[i], 16);
 		BN_free(bn);
 		der = NULL;
@@ -337,6 +342,11 @@ opening(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(stat(pem, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0644);
+	assert_int_equal(stat(ca_dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(chmod(pem, 0664), 0);
+	assert_int_equal(ca_open(ca_dir, key, &again, &err), VAULT_INVALID);
+	assert_int_equal(chmod(pem, 0644), 0);
 	assert_int_equal(ca_create(ca_dir, key, "", &err), VAULT_INVALID);
 
 	/* Another CA's certificate beside our key. */
@@ -353,6 +363,38 @@ opening(void **state)
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/ca.key", elsewhere);
 	unlink(path);
+	rmdir(elsewhere);
+}
+
+/* A CA whose certificate has ended, with its key as ca_create would write it. */
+static void
+expired(void **state)
+{
+	char elsewhere[64], cert_path[80], key_path[80];
+	EVP_PKEY *pkey = ca_cert_key();
+	X509 *cert = ca_cert_root(pkey, "old", now() - CA_CERT_ROOT_S);
+	struct ca *again = NULL;
+	struct vault_error err;
+	uint8_t *der = NULL;
+	int len = i2d_PrivateKey(pkey, &der);
+	FILE *out;
+
+	snprintf(elsewhere, sizeof(elsewhere), "%s/old", dir);
+	snprintf(cert_path, sizeof(cert_path), "%s/ca.pem", elsewhere);
+	snprintf(key_path, sizeof(key_path), "%s/ca.key", elsewhere);
+	assert_int_equal(mkdir(elsewhere, 0700), 0);
+	assert_int_equal(sealed_write(key_path, key, "ca.key", der, (size_t)len,
+	    &err), VAULT_OK);
+	assert_non_null(out = fopen(cert_path, "w"));
+	assert_int_equal(PEM_write_X509(out, cert), 1);
+	fclose(out);
+	assert_int_equal(ca_open(elsewhere, key, &again, &err), VAULT_INVALID);
+	assert_non_null(strstr(err.text, "expired"));
+	OPENSSL_free(der);
+	X509_free(cert);
+	EVP_PKEY_free(pkey);
+	unlink(cert_path);
+	unlink(key_path);
 	rmdir(elsewhere);
 }
 
@@ -464,6 +506,10 @@ protocols(void **state)
 	assert_false(r.done);
 	r = shake(ctx, "other.example", NULL, NULL, TLS1_3_VERSION);
 	assert_false(r.done);
+	/* What today's OpenSSL would refuse anyhow, on either side. */
+	assert_int_equal(SSL_CTX_get_min_proto_version(ctx), TLS1_2_VERSION);
+	assert_true(SSL_CTX_get_options(ctx) & SSL_OP_NO_RENEGOTIATION);
+	assert_int_equal(SSL_CTX_get_num_tickets(ctx), 1);
 	SSL_CTX_free(ctx);
 }
 
@@ -539,8 +585,9 @@ four_threads(void **state)
 static void
 bundle(void **state)
 {
-	char out[96], own[96], *text;
-	size_t len = 0;
+	char out[96], own[96], *text, *again;
+	size_t len = 0, more = 0;
+	struct stat st;
 
 	snprintf(out, sizeof(out), "%s/bundle.pem", dir);
 	snprintf(own, sizeof(own), "%s/own.pem", dir);
@@ -559,7 +606,28 @@ bundle(void **state)
 	text = (char *)private_file_read(out, PRIVATE_SETTINGS, 1 << 24, &len);
 	assert_null(strstr(text, "the operator's"));
 	free(text);
+
+	/* What is no file is as good as none: the system's are taken. */
 	unsetenv("SSL_CERT_FILE");
+	assert_int_equal(ca_write_bundle(pem, out), 0);
+	text = (char *)private_file_read(out, PRIVATE_SETTINGS, 1 << 24, &len);
+	setenv("SSL_CERT_FILE", "/dev/null", 1);
+	assert_int_equal(ca_write_bundle(pem, out), 0);
+	again = (char *)private_file_read(out, PRIVATE_SETTINGS, 1 << 24, &more);
+	assert_int_equal(len, more);
+	assert_memory_equal(text, again, len);
+	free(text);
+	free(again);
+
+	/* Two that are not parted by a newline would be none. */
+	setenv("SSL_CERT_FILE", pem, 1);
+	assert_int_equal(ca_write_bundle(own, out), 0);
+	text = (char *)private_file_read(out, PRIVATE_SETTINGS, 1 << 24, &len);
+	assert_int_equal(strncmp(text, "the operator's\n-----BEGIN", 25), 0);
+	free(text);
+	unsetenv("SSL_CERT_FILE");
+	assert_int_equal(stat(out, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
 	assert_int_equal(ca_write_bundle("/nonexistent", out), -1);
 	unlink(out);
 	unlink(own);
@@ -576,6 +644,7 @@ main(void)
 		cmocka_unit_test(least_recently_used),
 		cmocka_unit_test(minted_anew_before_the_end),
 		cmocka_unit_test(opening),
+		cmocka_unit_test(expired),
 		cmocka_unit_test(protocols),
 		cmocka_unit_test(resumes),
 		cmocka_unit_test(four_threads),

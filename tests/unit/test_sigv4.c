@@ -224,6 +224,7 @@ test_keys(void **state)
 
 #define SIGNED(scope) "AWS4-HMAC-SHA256 Credential=" scope \
     ", SignedHeaders=host, Signature=00"
+#define LONG "a23456789-123456789-123456789-123456789-123456789-123456789-1234"
 #define GOOD SIGNED("AKIAX/20260101/eu-west-1/s3/aws4_request")
 
 static void
@@ -240,6 +241,10 @@ test_scope(void **state)
 		{ SIGNED("AKIAX/20260101/eu\xc3\xa9/s3/aws4_request"), "AKIAX", "", "" },
 		{ SIGNED("AKIAX/20260101/eu\"1/s3/aws4_request"), "AKIAX", "", "" },
 		{ SIGNED("AKIAX/20260101/eu/s3/aws5_request"), "AKIAX", "", "" },
+		{ SIGNED("AKIAX/20260101//s3/aws4_request"), "AKIAX", "", "" },
+		{ SIGNED("AKIAX/20260101/eu//aws4_request"), "AKIAX", "", "" },
+		{ SIGNED("AKIAX/20260101/eu/" LONG "/aws4_request"), "AKIAX", "eu", LONG },
+		{ SIGNED("AKIAX/20260101/eu/" LONG "x/aws4_request"), "AKIAX", "", "" },
 		{ SIGNED("AKIAX"), NULL, NULL, NULL },
 		{ "Bearer Credential=a/b/c/d/aws4_request", NULL, NULL, NULL },
 		{ "AWS4-HMAC-SHA256 Signature=00", NULL, NULL, NULL },
@@ -282,7 +287,7 @@ test_refusals(void **state)
 		{ GOOD, "required", NULL, HEAD_LENGTH, 9, true, false },
 		{ GOOD, EMPTY, "UNSIGNED-PAYLOAD", HEAD_LENGTH, 9, true, false },
 		{ SIGNED("AKIAX/1/s3/aws4_request"), NULL, NULL, HEAD_NO_BODY, 0, true, false },
-		{ "AWS4-ECDSA-P256-SHA256 Credential=a/1/s3/aws4_request", NULL, NULL,
+		{ "AWS4-ECDSA-P256-SHA256 Credential=a/1/us-east-1/s3/aws4_request", NULL, NULL,
 		  HEAD_NO_BODY, 0, true, false },
 		{ "Bearer x", NULL, NULL, HEAD_NO_BODY, 0, true, false },
 		{ NULL, NULL, NULL, HEAD_NO_BODY, 0, true, false },
