@@ -1,4 +1,5 @@
 #include "vault/vault_secretservice.h"
+#include "vault/keyring_wait.h"
 #include "private_file.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ static const SecretSchema schema = {
 
 struct store {
 	char *path;
+	struct keyring_wait wait;	/* of the operation that is under way */
 };
 
 /* One version, put together from its item and, if revoked, its mark. */
@@ -43,8 +45,13 @@ struct versions {
 static enum vault_status
 fail(struct vault_error *err, const char *what, GError *error)
 {
-	vault_fail(err, VAULT_IO, "Secret Service: %s: %s", what,
-	    error != NULL ? error->message : "no reason given");
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+		vault_fail(err, VAULT_IO, "Secret Service: %s: no answer within %d s: "
+		    "is the keyring, or its bus, stopped or stuck?", what,
+		    KEYRING_WAIT_S);
+	else
+		vault_fail(err, VAULT_IO, "Secret Service: %s: %s", what,
+		    error != NULL ? error->message : "no reason given");
 	g_clear_error(&error);
 	secret_service_disconnect();	/* the next call begins anew */
 	return VAULT_IO;
@@ -53,15 +60,16 @@ fail(struct vault_error *err, const char *what, GError *error)
 /* The service, with the default collection unlocked; NULL with err filled.
  * The caller unreferences. */
 static SecretService *
-connect_unlocked(struct vault_error *err)
+connect_unlocked(const struct store *store, struct vault_error *err)
 {
+	GCancellable *cancel = store->wait.cancel;
 	SecretCollection *collection = NULL;
 	SecretService *service;
 	GDBusConnection *bus;
 	GError *error = NULL;
 	gboolean locked;
 
-	if ((bus = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, &error)) == NULL) {
+	if ((bus = g_bus_get_sync(G_BUS_TYPE_SESSION, cancel, &error)) == NULL) {
 		fail(err, "no session bus, which the desktop's login starts "
 		    "(elsewhere `dbus-run-session`)", error);
 		return NULL;
@@ -69,14 +77,14 @@ connect_unlocked(struct vault_error *err)
 	/* GDBus would end this process together with the bus. */
 	g_dbus_connection_set_exit_on_close(bus, FALSE);
 	g_object_unref(bus);
-	service = secret_service_get_sync(SECRET_SERVICE_OPEN_SESSION, NULL,
-	    &error);
+	service = secret_service_get_sync(SECRET_SERVICE_OPEN_SESSION,
+	    cancel, &error);
 	if (service == NULL) {
 		fail(err, "nobody provides it", error);
 		return NULL;
 	}
 	collection = secret_collection_for_alias_sync(service,
-	    SECRET_COLLECTION_DEFAULT, SECRET_COLLECTION_NONE, NULL, &error);
+	    SECRET_COLLECTION_DEFAULT, SECRET_COLLECTION_NONE, cancel, &error);
 	locked = collection == NULL || secret_collection_get_locked(collection);
 	if (error != NULL)
 		fail(err, "the default keyring", error);
@@ -221,7 +229,7 @@ find(const struct store *store, SecretService *service, const char *name,
 
 	*out = (struct versions){ NULL, 0 };
 	items = secret_service_search_sync(service, &schema, attributes,
-	    SECRET_SEARCH_ALL, NULL, &error);
+	    SECRET_SEARCH_ALL, store->wait.cancel, &error);
 	g_hash_table_unref(attributes);
 	if (error != NULL)
 		return fail(err, "search", error);
@@ -263,7 +271,7 @@ store_item(const struct store *store, SecretService *service, const char *name,
 	    revoked_s != 0 ? revoked_text : NULL);
 	value = secret_value_new(bytes, (gssize)len, "application/octet-stream");
 	ok = secret_service_store_sync(service, &schema, attributes,
-	    SECRET_COLLECTION_DEFAULT, label, value, NULL, &error);
+	    SECRET_COLLECTION_DEFAULT, label, value, store->wait.cancel, &error);
 	secret_value_unref(value);
 	g_hash_table_unref(attributes);
 	return ok ? VAULT_OK : fail(err, "store", error);
@@ -309,7 +317,7 @@ revoke_one(const struct store *store, SecretService *service,
 	    (int64_t)time(NULL), "", 0, err);
 	if (status != VAULT_OK || version->item == NULL)
 		return status;
-	if (!secret_item_delete_sync(version->item, NULL, &error))
+	if (!secret_item_delete_sync(version->item, store->wait.cancel, &error))
 		return fail(err, "marked revoked, but the keyring keeps the "
 		    "item", error);
 	return VAULT_OK;
@@ -343,6 +351,25 @@ revoke_found(const struct store *store, SecretService *service,
 
 /* --- struct vault_ops -------------------------------------------------- */
 
+/* An operation begins: NULL with err filled, and it is over. */
+static SecretService *
+begin(struct store *store, struct vault_error *err)
+{
+	SecretService *service;
+
+	keyring_wait_begin(&store->wait);
+	if ((service = connect_unlocked(store, err)) == NULL)
+		keyring_wait_end(&store->wait);
+	return service;
+}
+
+static void
+end(struct store *store, SecretService *service)
+{
+	g_object_unref(service);
+	keyring_wait_end(&store->wait);
+}
+
 static enum vault_status
 take_lock(const struct store *store, int *lock, struct vault_error *err)
 {
@@ -356,7 +383,7 @@ static enum vault_status
 service_put(void *ctx, const char *name, const void *bytes, size_t len,
     bool rotate, uint32_t *version, struct vault_error *err)
 {
-	SecretService *service = connect_unlocked(err);
+	SecretService *service = begin(ctx, err);
 	enum vault_status status;
 	int lock = -1;
 
@@ -367,7 +394,7 @@ service_put(void *ctx, const char *name, const void *bytes, size_t len,
 		    err);
 	if (lock >= 0)
 		close(lock);
-	g_object_unref(service);
+	end(ctx, service);
 	return status;
 }
 
@@ -375,7 +402,7 @@ static enum vault_status
 service_revoke(void *ctx, const char *name, uint32_t version,
     struct vault_error *err)
 {
-	SecretService *service = connect_unlocked(err);
+	SecretService *service = begin(ctx, err);
 	enum vault_status status;
 	int lock = -1;
 
@@ -385,7 +412,7 @@ service_revoke(void *ctx, const char *name, uint32_t version,
 		status = revoke_found(ctx, service, name, version, err);
 	if (lock >= 0)
 		close(lock);
-	g_object_unref(service);
+	end(ctx, service);
 	return status;
 }
 
@@ -414,7 +441,8 @@ choose(const struct versions *found, const char *name, uint32_t version,
 }
 
 static enum vault_status
-open_item(SecretItem *item, struct secret **out, struct vault_error *err)
+open_item(const struct store *store, SecretItem *item, struct secret **out,
+    struct vault_error *err)
 {
 	enum vault_status status = VAULT_OK;
 	SecretValue *value = NULL;
@@ -422,7 +450,7 @@ open_item(SecretItem *item, struct secret **out, struct vault_error *err)
 	const char *bytes;
 	gsize len = 0;
 
-	if (!secret_item_load_secret_sync(item, NULL, &error))
+	if (!secret_item_load_secret_sync(item, store->wait.cancel, &error))
 		return fail(err, "read", error);
 	if ((value = secret_item_get_secret(item)) == NULL)
 		return vault_fail(err, VAULT_DAMAGED, "Secret Service: an item "
@@ -443,7 +471,7 @@ static enum vault_status
 service_get(void *ctx, const char *name, uint32_t version, struct secret **out,
     uint32_t *got, struct vault_error *err)
 {
-	SecretService *service = connect_unlocked(err);
+	SecretService *service = begin(ctx, err);
 	const struct version *chosen;
 	enum vault_status status;
 	struct versions found;
@@ -455,11 +483,11 @@ service_get(void *ctx, const char *name, uint32_t version, struct secret **out,
 		chosen = choose(&found, name, version, &status, err);
 		if (chosen != NULL) {
 			*got = chosen->version;
-			status = open_item(chosen->item, out, err);
+			status = open_item(ctx, chosen->item, out, err);
 		}
 		versions_free(&found);
 	}
-	g_object_unref(service);
+	end(ctx, service);
 	return status;
 }
 
@@ -468,7 +496,7 @@ service_list(void *ctx, void (*each)(void *arg, const char *name,
     uint32_t version, int64_t created_s, int64_t revoked_s), void *arg,
     struct vault_error *err)
 {
-	SecretService *service = connect_unlocked(err);
+	SecretService *service = begin(ctx, err);
 	enum vault_status status;
 	struct versions found;
 	size_t i;
@@ -476,7 +504,7 @@ service_list(void *ctx, void (*each)(void *arg, const char *name,
 	if (service == NULL)
 		return VAULT_IO;
 	status = find(ctx, service, NULL, &found, err);
-	g_object_unref(service);
+	end(ctx, service);
 	if (status != VAULT_OK)
 		return status;
 	for (i = 0; i < found.n; i++)
@@ -518,20 +546,21 @@ enum vault_status
 vault_secretservice_open(const char *path, struct vault **out,
     struct vault_error *err)
 {
-	SecretService *service = connect_unlocked(err);
-	struct store *store = NULL;
+	struct store *store = calloc(1, sizeof(*store));
+	SecretService *service;
 
 	*out = NULL;
-	if (service == NULL)
-		return VAULT_IO;
-	g_object_unref(service);
-	if ((store = calloc(1, sizeof(*store))) == NULL ||
-	    (store->path = strdup(path)) == NULL ||
-	    (*out = vault_new(&service_ops, store)) == NULL) {
-		if (store != NULL)
-			free(store->path);
+	if (store == NULL || (store->path = strdup(path)) == NULL) {
 		free(store);
 		return vault_fail(err, VAULT_IO, "out of memory");
 	}
-	return VAULT_OK;
+	if ((service = begin(store, err)) != NULL) {
+		end(store, service);
+		if ((*out = vault_new(&service_ops, store)) != NULL)
+			return VAULT_OK;
+		vault_fail(err, VAULT_IO, "out of memory");
+	}
+	free(store->path);
+	free(store);
+	return VAULT_IO;
 }

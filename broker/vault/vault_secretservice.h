@@ -11,7 +11,8 @@
  * The encrypted file (vault_file.h) has neither weakness.
  *
  * A locked keyring, or none, is an error that says so.  Nothing is ever asked
- * through a window, and no other store is taken instead.
+ * through a window, and no other store is taken instead.  One that stands still is
+ * waited for KEYRING_WAIT_S (keyring_wait.h) in each operation, and told.
  */
 #ifndef BROKER_VAULT_SECRETSERVICE_H
 #define BROKER_VAULT_SECRETSERVICE_H
