@@ -61,14 +61,16 @@ def signed(key_id, key, method, host, path, query="", body=b"", service="s3", re
 class AwsService(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, bench, keys):
+    def __init__(self, bench, keys, plain=()):
+        """plain: hosts that are asked without TLS; then this speaks none."""
         super().__init__(("127.0.0.1", 0), Handler)
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(bench.path("cert.pem"), bench.path("key.pem"))
-        self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        if not plain:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(bench.path("cert.pem"), bench.path("key.pem"))
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.keys, self.seen, self.objects = keys, [], {}
         threading.Thread(target=self.serve_forever, daemon=True).start()
-        bench.config(upstream={"resolve": [f"{host}:443:127.0.0.1:{self.server_address[1]}" for host in bench.hosts]})
+        bench.config(upstream={"resolve": [f"{host}:{80 if plain else 443}:127.0.0.1:{self.server_address[1]}" for host in plain or bench.hosts]})
 
     def handle_error(self, request, client_address):
         pass        # a client that left

@@ -17,6 +17,7 @@ struct bind {
 	bool https;
 	long long port, requests, cost;
 	char err[CLI_ERR_MAX];
+	char taken[CLI_ERR_MAX];	/* a variable that it would have, but for another; "" */
 };
 
 /* A message in bind->err, and NULL. */

@@ -58,6 +58,21 @@ given_env(struct bind *bind, json_t *bindings)
 	return list;
 }
 
+/* Into the list, unless another binding has it, which is noted. */
+static void
+add_free(struct bind *bind, json_t *bindings, json_t *list, const char *name)
+{
+	const char *other = taken_by(bindings, bind->id, name);
+
+	if (other == NULL)
+		json_array_append_new(list, json_string(name));
+	else
+		snprintf(bind->taken, sizeof(bind->taken), "note: %s is the binding "
+		    "%s's: in a run it holds that one's placeholder; --env NAME "
+		    "--replace gives this one another, --no-env none", name,
+		    cli_clean(other));
+}
+
 static json_t *
 default_env(struct bind *bind, json_t *bindings, const json_t *host_list)
 {
@@ -74,14 +89,12 @@ default_env(struct bind *bind, json_t *bindings, const json_t *host_list)
 
 	if (names == NULL) {
 		derived_name(bind->id, derived, sizeof(derived));
-		if (env_names_ok(derived) &&
-		    taken_by(bindings, bind->id, derived) == NULL)
-			json_array_append_new(list, json_string(derived));
+		if (env_names_ok(derived))
+			add_free(bind, bindings, list, derived);
 		return list;
 	}
 	for (i = 0; names[i] != NULL; i++)
-		if (taken_by(bindings, bind->id, names[i]) == NULL)
-			json_array_append_new(list, json_string(names[i]));
+		add_free(bind, bindings, list, names[i]);
 	return list;
 }
 

@@ -121,7 +121,11 @@ bind_placement(struct bind *bind)
 	if (given == 0 && bind->service != NULL) {
 		header = bind->service->header;
 		basic = bind->service->basic;
-	} else if (given != 1) {
+	} else if (given > 1) {
+		return BIND_BAD(bind, "one of --header, --basic, --query and --sigv4 "
+		    "says where the secret goes, and more were given; for another "
+		    "place make a second binding, with --name");
+	} else if (given == 0) {
 		return no_placement(bind);
 	}
 	if (sigv4)

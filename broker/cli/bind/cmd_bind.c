@@ -283,6 +283,8 @@ cmd_bind(const struct opts *opts)
 	rc = put_binding(&bind, data);
 	data_close(data);
 	if (rc == CLI_OK && !opt_flag(opts, "add")) {
+		if (bind.taken[0] != '\0')
+			cli_err("%s", bind.taken);
 		look_for_secret(bind.secret);
 		note_signing(opts);
 	}
