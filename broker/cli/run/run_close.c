@@ -86,7 +86,7 @@ static json_t *
 exposed(const struct run_close *close)
 {
 	return run_exposed_but(run_env_get(close->env, "HOME"),
-	    hidden_files(close));
+	    hidden_files(close), json_object_get(close->run, "placeholders"));
 }
 
 /* A run within another one has that one's files, and its lines. */

@@ -12,10 +12,13 @@
 #define RUN_EXPOSED_MAX 16	/* of them */
 
 /* Their paths below home ("~/.netrc") that are there, are not empty and can be
- * read; an array, owned.  home may be NULL. */
-json_t *run_exposed(const char *home);
+ * read; an array, owned.  home may be NULL.  docker's settings are not among them where
+ * they hold no login, or only what a login inside of the run has put there: a dummy of
+ * dummies, as POST /v1/runs gives them; NULL: none. */
+json_t *run_exposed(const char *home, const json_t *dummies);
 
 /* The same without those in hidden, an array of such names or NULL. */
-json_t *run_exposed_but(const char *home, const json_t *hidden);
+json_t *run_exposed_but(const char *home, const json_t *hidden,
+    const json_t *dummies);
 
 #endif

@@ -129,7 +129,7 @@ credentials(struct run_session *session)
 		    "--within (the run above says what is hidden)" : "--no-hide");
 		return -1;
 	}
-	session->hidden = run_exposed(home);
+	session->hidden = run_exposed(home, NULL);
 	session->hidden_paths = json_array();
 	json_array_foreach(session->hidden, i, one)
 		json_array_append_new(session->hidden_paths, json_sprintf("%s/%s",
