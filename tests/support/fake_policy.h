@@ -39,10 +39,12 @@ policy_pack_load(const char *path, char *err, size_t err_len)
 		return NULL;
 	}
 	pack = calloc(1, sizeof(*pack));
-	if (pack == NULL)
-		abort();
+	if (pack == NULL || (pack->data = strdup(fake_data)) == NULL) {
+		free(pack);
+		snprintf(err, err_len, "out of memory");
+		return NULL;
+	}
 	atomic_init(&pack->refs, 1);
-	pack->data = strdup(fake_data);
 	for (const char *at = fake_data; *at != '\0'; at++)
 		sum = sum * 31 + (unsigned char)*at;
 	snprintf(pack->digest, sizeof(pack->digest), "sha256:%064x", sum);

@@ -6,6 +6,105 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#ifndef __SANITIZE_ADDRESS__
+/* The n-th allocation fails, where n is above 0; and how many there are. */
+static int countdown;
+static long live;
+
+void *__libc_malloc(size_t len);
+void *__libc_calloc(size_t n, size_t len);
+void *__libc_realloc(void *old, size_t len);
+void __libc_free(void *old);
+
+static bool
+strikes(void)
+{
+	return countdown > 0 && --countdown == 0;
+}
+
+static void *
+counted(void *made)
+{
+	live += made != NULL;
+	return made;
+}
+
+void *
+malloc(size_t len)
+{
+	return strikes() ? NULL : counted(__libc_malloc(len));
+}
+
+void *
+calloc(size_t n, size_t len)
+{
+	return strikes() ? NULL : counted(__libc_calloc(n, len));
+}
+
+void *
+realloc(void *old, size_t len)
+{
+	void *made = strikes() ? NULL : __libc_realloc(old, len);
+
+	live += made != NULL && old == NULL;
+	return made;
+}
+
+void
+free(void *old)
+{
+	live -= old != NULL;
+	__libc_free(old);
+}
+
+/* One gate of which the n-th allocation fails; false where it has not so many. */
+static bool
+begun_short(int n)
+{
+	struct gate_options options = { .pack_path = "unused" };
+	uint32_t version;
+	struct vault_error error;
+	char err[512] = "";
+	struct gate *gate;
+	const long before = live;
+	bool struck;
+
+	options.vault = fake_vault_new();
+	vault_put(options.vault, "one", REAL_ONE, strlen(REAL_ONE), false, &version, &error);
+	vault_put(options.vault, "two", REAL_TWO, strlen(REAL_TWO), false, &version, &error);
+	countdown = n;
+	gate = gate_new(&options, err, sizeof(err));
+	struck = countdown == 0;
+	countdown = 0;
+	if (gate == NULL)
+		assert_string_not_equal(err, "");
+	gate_free(gate);
+	vault_close(options.vault);
+	if (live != before)
+		fail_msg("allocation %d: %ld are left (%s)", n, live - before, err);
+	return struck;
+}
+#endif
+
+/* Whichever allocation fails: there is none, with a reason, or it does without; and
+ * nothing is left of it. */
+static void
+test_every_allocation(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	skip();		/* the sanitizer's allocator stands there */
+#else
+	int n = 1;
+
+	fake_data = DATA("");
+	(void)begun_short(0);	/* what is made once and kept */
+	while (begun_short(n))
+		n++;
+	assert_true(n > 20);
+	fake_data = "{}";
+#endif
+}
+
 static void
 none_for(const char *data, const char *says)
 {
@@ -117,6 +216,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bad_rules),
+		cmocka_unit_test(test_every_allocation),
 		cmocka_unit_test(test_wants),
 		cmocka_unit_test(test_no_memory_to_lock),
 	};
