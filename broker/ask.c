@@ -17,13 +17,16 @@
 #define ASK_CAP (SECRET_MAX + 3)	/* a final CRLF, and one byte too many */
 
 static struct secret *
-finish(uint8_t *buf, size_t len, const char *what, char *err, size_t err_len)
+finish(uint8_t *buf, size_t len, bool lines, const char *what, char *err,
+    size_t err_len)
 {
 	struct secret *secret = NULL;
 	const char *why = NULL;
 
 	if (len == 0)
 		why = "is empty";
+	else if (lines)
+		why = memchr(buf, '\0', len) != NULL ? "contains NUL" : NULL;
 	else
 		why = secret_check(buf, &len);
 	if (why != NULL)
@@ -35,8 +38,8 @@ finish(uint8_t *buf, size_t len, const char *what, char *err, size_t err_len)
 	return secret;
 }
 
-struct secret *
-ask_fd(int fd, const char *what, char *err, size_t err_len)
+static struct secret *
+read_all(int fd, bool lines, const char *what, char *err, size_t err_len)
 {
 	uint8_t *buf = sodium_malloc(ASK_CAP);
 	size_t len = 0;
@@ -64,7 +67,13 @@ ask_fd(int fd, const char *what, char *err, size_t err_len)
 		sodium_free(buf);
 		return NULL;
 	}
-	return finish(buf, len, what, err, err_len);
+	return finish(buf, len, lines, what, err, err_len);
+}
+
+struct secret *
+ask_fd(int fd, const char *what, char *err, size_t err_len)
+{
+	return read_all(fd, false, what, err, err_len);
 }
 
 /* NULL, or why this is not a file to keep a secret in. */
@@ -82,8 +91,8 @@ file_fault(const struct stat *st, bool private_only)
 	return NULL;
 }
 
-struct secret *
-ask_file(const char *path, bool private_only, char *err, size_t err_len)
+static struct secret *
+read_file(const char *path, bool private_only, bool lines, char *err, size_t err_len)
 {
 	struct secret *secret = NULL;
 	const char *fault;
@@ -96,11 +105,24 @@ ask_file(const char *path, bool private_only, char *err, size_t err_len)
 	} else if ((fault = file_fault(&st, private_only)) != NULL) {
 		snprintf(err, err_len, "%s %s", path, fault);
 	} else {
-		secret = ask_fd(fd, path, err, err_len);
+		secret = read_all(fd, lines, path, err, err_len);
 	}
 	if (fd != -1)
 		close(fd);
 	return secret;
+}
+
+struct secret *
+ask_file(const char *path, bool private_only, char *err, size_t err_len)
+{
+	return read_file(path, private_only, false, err, err_len);
+}
+
+struct secret *
+ask_text(const char *path, char *err, size_t err_len)
+{
+	return path != NULL ? read_file(path, false, true, err, err_len) :
+	    read_all(STDIN_FILENO, true, "standard input", err, err_len);
 }
 
 /* --- the terminal ---------------------------------------------------- */
@@ -162,7 +184,7 @@ ask_once(int tty, const char *prompt, char *err, size_t err_len)
 		sodium_free(buf);
 		return NULL;
 	}
-	return finish(buf, (size_t)len, prompt, err, err_len);
+	return finish(buf, (size_t)len, false, prompt, err, err_len);
 }
 
 static struct secret *

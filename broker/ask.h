@@ -19,6 +19,9 @@ struct secret *ask_fd(int fd, const char *what, char *err, size_t err_len);
 struct secret *ask_file(const char *path, bool private_only, char *err,
     size_t err_len);
 
+/* The same of a text of several lines, as a key in PEM; path NULL: standard input. */
+struct secret *ask_text(const char *path, char *err, size_t err_len);
+
 /* From the controlling terminal without echo; twice: and once more to be
  * sure.  NULL with a message also where there is no terminal. */
 struct secret *ask_terminal(const char *prompt, bool twice, char *err,

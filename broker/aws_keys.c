@@ -51,17 +51,3 @@ aws_keys_read(struct slice value, struct aws_keys *out)
 	return rest.p == NULL && is_id(out->id) && out->secret.n >= KEY_MIN &&
 	    out->secret.n <= KEY_MAX && is_visible(out->secret) && is_visible(out->token);
 }
-
-size_t
-aws_keys_secrets(struct slice value, struct slice out[AWS_KEYS_SECRETS])
-{
-	struct aws_keys keys;
-
-	if (!aws_keys_read(value, &keys)) {
-		out[0] = value;
-		return 1;
-	}
-	out[0] = keys.secret;
-	out[1] = keys.token;
-	return keys.token.n > 0 ? 2 : 1;
-}

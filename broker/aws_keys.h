@@ -13,17 +13,11 @@
 
 #include "slice.h"
 
-#define AWS_KEYS_SECRETS 2
-
 struct aws_keys {
 	struct slice id, secret, token;	/* token.n 0: none */
 };
 
 /* The parts lie in value.  False where it has another form. */
 bool aws_keys_read(struct slice value, struct aws_keys *out);
-
-/* What of any secret nobody else may know, each alone: of such a key its second and
- * third part, else the value.  The count. */
-size_t aws_keys_secrets(struct slice value, struct slice out[AWS_KEYS_SECRETS]);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sodium.h>
+
 static const char *
 reason(const json_error_t *error)
 {
@@ -42,6 +44,30 @@ json_in_parse(const char *buf, size_t len, char *err, size_t err_len)
 		snprintf(err, err_len, "not strict JSON: %s (line %d, column %d)",
 		    reason(&error), error.line, error.column);
 	return value;
+}
+
+#define WIPE_DEPTH 8
+
+static void
+wipe(json_t *value, int depth)
+{
+	const char *key;
+	json_t *member;
+
+	if (json_is_string(value))
+		sodium_memzero((void *)(uintptr_t)json_string_value(value),
+		    json_string_length(value));
+	if (!json_is_object(value) || depth == 0)
+		return;
+	json_object_foreach(value, key, member)
+		wipe(member, depth - 1);
+}
+
+void
+json_in_wipe(json_t *value)
+{
+	wipe(value, WIPE_DEPTH);
+	json_decref(value);
 }
 
 const char *

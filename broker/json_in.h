@@ -45,6 +45,10 @@ struct json_in_field {
 int json_in_read(json_t *object, const struct json_in_field *fields, size_t n,
     const char *where, char *err, size_t err_len);
 
+/* Lets go of it, when its texts, and those of the objects in it, were wiped: nobody
+ * else may have it.  NULL-safe. */
+void json_in_wipe(json_t *value);
+
 /* A member's name as it may be shown: itself where it is short and plain, else
  * a word for it. */
 const char *json_in_name(const char *name);

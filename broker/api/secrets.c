@@ -65,6 +65,24 @@ list_add(void *arg, const struct vault_entry *entry)
 	json_array_append_new(arg, one);
 }
 
+/* Of a secret for getting tokens: what there is of them. */
+static void
+add_token(struct gate *gate, json_t *one, const char *name)
+{
+	char why[GATE_WHY_MAX] = "";
+	int64_t until_s = 0;
+	json_t *token;
+
+	if (!gate_secret_token(gate, name, &until_s, why, sizeof(why)) ||
+	    (token = json_object()) == NULL)
+		return;
+	if (until_s != 0)
+		json_object_set_new(token, "expires", api_time(until_s));
+	if (why[0] != '\0')
+		json_object_set_new(token, "why", json_string(why));
+	json_object_set_new(one, "token", token);
+}
+
 static const char *
 state_of(const json_t *one, const json_t *newest)
 {
@@ -79,7 +97,7 @@ state_of(const json_t *one, const json_t *newest)
 
 /* Only the newest version of a name can be the current one. */
 static void
-add_states(const json_t *list)
+add_states(struct gate *gate, const json_t *list)
 {
 	json_t *newest = json_object(), *one, *version;
 	const char *name;
@@ -92,9 +110,14 @@ add_states(const json_t *list)
 		    json_integer_value(json_object_get(newest, name)))
 			json_object_set(newest, name, version);
 	}
-	json_array_foreach(list, i, one)
-		json_object_set_new(one, "state",
-		    json_string(state_of(one, newest)));
+	json_array_foreach(list, i, one) {
+		const char *state = state_of(one, newest);
+
+		json_object_set_new(one, "state", json_string(state));
+		if (strcmp(state, "current") == 0)
+			add_token(gate, one, json_string_value(
+			    json_object_get(one, "name")));
+	}
 	json_decref(newest);
 }
 
@@ -111,7 +134,7 @@ api_secret_list(struct api_call *call)
 		api_refuse_problem(call, &why);
 		return;
 	}
-	add_states(list);
+	add_states(call->api->options.gate, list);
 	answer = json_pack("{s:o}", "secrets", list);
 	if (answer != NULL && unanswered[0] != '\0')
 		json_object_set_new(answer, "unanswered", json_string(unanswered));

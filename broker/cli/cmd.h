@@ -8,6 +8,8 @@ extern const struct opt cmd_init_opts[];
 int cmd_init(const struct opts *opts);
 
 extern const struct cli_command cmd_secret_table[];
+extern const struct opt cmd_secret_mint_opts[];
+int cmd_secret_mint(const struct opts *opts);
 extern const struct cli_command cmd_egress_table[];
 
 extern const struct opt cmd_bind_opts[], cmd_bindings_opts[];

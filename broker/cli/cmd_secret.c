@@ -1,5 +1,5 @@
 /*
- * countersign secret put|rotate|revoke|list.  Values come from standard input,
+ * countersign secret put|rotate|revoke|list (mint: cmd_secret_mint.c).  Values come from standard input,
  * a file or the terminal, never from the command line, where every user of the
  * machine could read them.  The daemon stores them, so that the ledger says so.
  */
@@ -8,9 +8,8 @@
 #include "cli/age.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "cli/lacking.h"
+#include "cli/secret_store.h"
 #include "cli/start.h"
-#include "daemon/harden.h"
 #include "vault/vault.h"
 
 #include "ledger/output/shown.h"
@@ -37,20 +36,6 @@ static const struct opt list_opts[] = {
 	{ NULL, 0, NULL, false, NULL }
 };
 
-static int
-check_name(const struct opts *opts)
-{
-	if (opts->n_rest > 1)
-		return cli_usage("one NAME is wanted; a value never stands on the "
-		    "command line: use --from-stdin");
-	if (opts->n_rest == 0)
-		return cli_usage("which secret? a NAME is wanted");
-	if (!vault_name_ok(opts->rest[0]))
-		return cli_usage("a secret's name has 1 to %d of a-z 0-9 . _ - and "
-		    "begins with a letter or digit", VAULT_NAME_MAX);
-	return 0;
-}
-
 static struct secret *
 read_value(const struct opts *opts, char *err, size_t err_len)
 {
@@ -72,50 +57,6 @@ read_value(const struct opts *opts, char *err, size_t err_len)
 	return ask_terminal(prompt, true, err, err_len);
 }
 
-/* A name goes on counting when it was revoked: what the ledger says of version 1 must
- * not come to mean another secret. */
-static int
-there_already(const char *name)
-{
-	json_t *secrets = lacking_secrets();
-
-	if (lacking_reason(secrets, name) != NULL)
-		cli_err("%s was revoked, and its name stays: `countersign secret "
-		    "rotate %s` stores the next version", name, name);
-	else
-		cli_err("%s is there already; `countersign secret rotate %s` "
-		    "stores a new version", name, name);
-	json_decref(secrets);
-	return CLI_REFUSED;
-}
-
-static int
-send_value(const char *name, const struct secret *secret, bool rotate)
-{
-	struct slice bytes = secret_bytes(secret);
-	char path[VAULT_NAME_MAX + 32], socket[PATH_MAX];
-	struct client_call call = { .socket = socket, .path = path,
-	    .method = rotate ? "POST" : "PUT", .body = bytes.p,
-	    .body_len = bytes.n, .type = "application/octet-stream" };
-	struct client_reply reply;
-	enum client_result result;
-	int rc = CLI_OK;
-
-	cli_home_path("run/operator.sock", socket, sizeof(socket));
-	snprintf(path, sizeof(path), "/v1/secrets/%s%s", name,
-	    rotate ? "/rotate" : "");
-	result = client_call(&call, &reply);
-	if (result == CLIENT_OK)
-		printf("%s: version %" JSON_INTEGER_FORMAT " stored\n", name,
-		    json_integer_value(json_object_get(reply.json, "version")));
-	else if (result == CLIENT_REFUSED && reply.status == 409 && !rotate)
-		rc = there_already(name);
-	else
-		rc = client_fail(result, &reply);
-	client_reply_release(&reply);
-	return rc;
-}
-
 /* Stored all the same: it may be meant for another place. */
 static void
 say_odd_key(const struct secret *secret)
@@ -135,26 +76,15 @@ store(const struct opts *opts, bool rotate)
 {
 	char err[CLI_ERR_MAX] = "";
 	struct secret *secret = NULL;
-	bool locked;
 	int rc;
 
-	if ((rc = check_name(opts)) != 0)
+	if ((rc = secret_store_begin(opts)) != 0)
 		return rc;
-	if (opt_flag(opts, "from-stdin") && opt_value(opts, "from-file") != NULL)
-		return cli_usage("--from-stdin and --from-file exclude each other");
-	if ((rc = cli_need_home()) != 0)
-		return rc;
-	if (harden_process(err, sizeof(err)) != 0 ||
-	    harden_memory(true, &locked, err, sizeof(err)) != 0) {
-		cli_err("%s", err);
-		return CLI_REFUSED;
-	}
 	if ((secret = read_value(opts, err, sizeof(err))) == NULL) {
 		cli_err("%s", err);
 		return CLI_USAGE;
 	}
-	if ((rc = start_needed(NULL)) == 0)
-		rc = send_value(opts->rest[0], secret, rotate);
+	rc = secret_store_send(opts->rest[0], secret, rotate);
 	if (rc == CLI_OK)
 		say_odd_key(secret);
 	secret_unref(secret);
@@ -278,7 +208,7 @@ secret_revoke(const struct opts *opts)
 	const char *name;
 	int rc;
 
-	if ((rc = check_name(opts)) != 0)
+	if ((rc = secret_store_name(opts)) != 0)
 		return rc;
 	name = opts->rest[0];
 	if (opt_number(opts, "version", 1, UINT32_MAX, &version, err,
@@ -297,10 +227,24 @@ secret_revoke(const struct opts *opts)
 	return CLI_OK;
 }
 
+/* ", token until ...", or why there is none; "" for a secret that goes out itself. */
+static void
+token_text(const json_t *token, char *buf, size_t cap)
+{
+	const char *why = client_str(token, "why"), *until = client_str(token, "expires");
+
+	buf[0] = '\0';
+	if (token == NULL)
+		return;
+	snprintf(buf, cap, ", %s%s%s%s", until[0] != '\0' ? "token until " :
+	    why[0] != '\0' ? "no token" : "its first token is on its way", until,
+	    why[0] != '\0' ? ": " : "", why);
+}
+
 static void
 print_list(const json_t *secrets)
 {
-	char buf[32];
+	char buf[32], token[512];
 	json_t *one;
 	size_t i;
 
@@ -311,11 +255,12 @@ print_list(const json_t *secrets)
 	}
 	printf("%-32s %7s  %-8s %s\n", "NAME", "VERSION", "AGE", "STATE");
 	json_array_foreach(secrets, i, one) {
-		printf("%-32s %7" JSON_INTEGER_FORMAT "  %-8s %s\n",
+		token_text(json_object_get(one, "token"), token, sizeof(token));
+		printf("%-32s %7" JSON_INTEGER_FORMAT "  %-8s %s%s\n",
 		    cli_clean(client_str(one, "name")),
 		    json_integer_value(json_object_get(one, "version")),
 		    age_text(json_object_get(one, "created"), buf, sizeof(buf)),
-		    cli_clean(client_str(one, "state")));
+		    cli_clean(client_str(one, "state")), cli_clean(token));
 	}
 }
 
@@ -343,9 +288,17 @@ static const char value_details[] =
     "The value is read from standard input, from a file, or without echo from the terminal.\n"
     "One final newline is left out; CR, LF and NUL are refused, and so is nothing at all.";
 
+static const char mint_details[] =
+    "Requests then carry tokens that the daemon asks for and gets anew before they end; what is\n"
+    "stored never leaves but to the address that gives them. A refresh token that is replaced by\n"
+    "another when it is used becomes the secret's next version.";
+
 const struct cli_command cmd_secret_table[] = {
 	{ .name = "put", .operands = "NAME", .opts = value_opts, .run = secret_put,
 	  .summary = "Store a new secret in the vault", .details = value_details },
+	{ .name = "mint", .operands = "NAME", .opts = cmd_secret_mint_opts, .run = cmd_secret_mint,
+	  .summary = "Store what short-lived tokens are got with, which the daemon then does",
+	  .details = mint_details },
 	{ .name = "rotate", .operands = "NAME", .opts = value_opts, .run = secret_rotate,
 	  .summary = "Store a new version, used from the next request on",
 	  .details = value_details },

@@ -1,7 +1,6 @@
 /* countersign verify and scan: the auditor's programs with this home's
  * defaults: the last run's evidence, the pinned key, and the vault's secrets to
  * scan for. */
-#include "aws_keys.h"
 #include "cli/cmd.h"
 #include "cli/home_key.h"
 #include "cli/run_bundle.h"
@@ -9,6 +8,7 @@
 #include "ledger/command/proof_main.h"
 #include "ledger/command/scan_main.h"
 #include "ledger/command/verify_main.h"
+#include "secret_parts.h"
 #include "vault/vault_file.h"
 
 #include <limits.h>
@@ -44,27 +44,38 @@ note_one(void *arg, const struct vault_entry *entry)
 	versions->one[versions->n++].version = entry->version;
 }
 
+struct giving {
+	struct scanner *scanner;
+	const char *name;
+};
+
+static bool
+give_part(void *arg, struct slice part)
+{
+	const struct giving *giving = arg;
+
+	return scanner_add_secret(giving->scanner, giving->name,
+	    (const uint8_t *)part.p, part.n) == 0;
+}
+
 static int
 give_one(struct vault *vault, struct scanner *scanner, const char *name,
     uint32_t version, char *err, size_t err_len)
 {
 	struct vault_error why = { .status = VAULT_OK, .text = "" };
-	struct slice parts[AWS_KEYS_SECRETS];
+	struct giving giving = { scanner, name };
 	struct secret *secret = NULL;
 	uint32_t got;
-	size_t n;
 	int rc = 0;
 
 	if (vault_get(vault, name, version, &secret, &got, &why) != VAULT_OK) {
 		snprintf(err, err_len, "%s: %s", name, why.text);
 		return -1;
 	}
-	n = aws_keys_secrets(secret_bytes(secret), parts);
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = scanner_add_secret(scanner, name,
-		    (const uint8_t *)parts[i].p, parts[i].n);
-	if (rc != 0)
+	if (!secret_parts(secret_bytes(secret), give_part, &giving)) {
 		snprintf(err, err_len, "out of memory");
+		rc = -1;
+	}
 	secret_unref(secret);
 	return rc;
 }

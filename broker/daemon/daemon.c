@@ -172,6 +172,7 @@ daemon_close(struct daemon *daemon)
 	if (daemon->json_path[0] != '\0')
 		(void)unlink(daemon->json_path);
 	discover_close(daemon->discover);
+	minter_stop(daemon->minter);
 	if (daemon->plane != NULL)
 		plane_stop(daemon->plane, STOP_GRACE_MS);
 	if (daemon->api != NULL)
@@ -186,6 +187,7 @@ daemon_close(struct daemon *daemon)
 	vault_look_end(&daemon->vault_look);
 	anchorer_stop(daemon->anchorer);	/* it has the last checkpoint to show */
 	gate_free(daemon->gate);
+	minter_free(daemon->minter);
 	opa_free(daemon->opa);
 	ca_free(daemon->ca);
 	vault_close(daemon->vault);

@@ -20,14 +20,22 @@
 #include "build_digest.h"
 #include "discover/discover.h"
 #include "gate/admin.h"
+#include "mint/minter.h"
 #include "ledger/recorder/append.h"
 #include "plane/plane.h"
 #include "policy/opa/opa.h"
 #include "tls/ca.h"
 #include "vault/vault.h"
 
-/* Of the ledger's ports: a worker, the API's, the main thread's, discovery's. */
-_Static_assert(CONF_WORKERS_MAX + API_LEDGER_PORTS + 2 <= 64, "one each");
+/* Of the ledger's ports: the workers', the API's, and of these threads one each. */
+enum { PORT_MAIN, PORT_DISCOVER, PORT_MINTER, PORTS_OWN };
+_Static_assert(CONF_WORKERS_MAX + API_LEDGER_PORTS + PORTS_OWN <= 64, "one each");
+
+static inline unsigned
+daemon_port(const struct conf *conf, unsigned own)
+{
+	return conf->workers + API_LEDGER_PORTS + own;
+}
 
 struct daemon {
 	const struct conf *conf;
@@ -45,6 +53,7 @@ struct daemon {
 	struct discover *discover;	/* NULL: no newer packs are looked for */
 	struct opa *opa;		/* NULL: the evaluator decides */
 	struct engine_token engine_token;
+	struct minter *minter;
 	struct gate *gate;
 	struct plane *plane;
 	struct api *api;

@@ -155,7 +155,7 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 		.dir = dir, .stream = "broker", .policy = daemon->policy,
 		.sync = conf->ledger_sync ? LEDGER_SYNC_DATA : LEDGER_SYNC_NONE,
 		.place = conf->ledger_thread ? LEDGER_IN_THREAD : LEDGER_IN_PROCESS,
-		.ports = conf->workers + API_LEDGER_PORTS + 2,
+		.ports = daemon_port(conf, PORTS_OWN),
 		.checkpoint_ms = conf->checkpoint_ms,
 		.reserve_bytes = RESERVE_BYTES,
 		.epoch_s = conf->epoch_s, .epoch_records = conf->epoch_records,
@@ -182,8 +182,7 @@ start_recorder(struct daemon *daemon, char *err, size_t err_len)
 		    ledger_remedy(why));
 		return -1;
 	}
-	daemon->port = ledger_port(daemon->ledger,
-	    conf->workers + API_LEDGER_PORTS);
+	daemon->port = ledger_port(daemon->ledger, daemon_port(conf, PORT_MAIN));
 	return 0;
 }
 
@@ -264,6 +263,7 @@ open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 {
 	char packs[PATH_MAX], ledger[PATH_MAX], run[PATH_MAX];
 	struct gate_options options = { .vault = daemon->vault,
+	    .minter = daemon->minter,
 	    .pack_path = pack, .packs_dir = packs, .opa = daemon->opa,
 	    .ledger_dir = ledger, .tags_dir = run,
 	    .anchors = &daemon->conf->anchors,
@@ -271,6 +271,10 @@ open_gate(struct daemon *daemon, const char *pack, char *err, size_t err_len)
 	struct rules *rules;
 	bool same;
 
+	if (daemon->minter == NULL) {
+		snprintf(err, err_len, "out of memory");
+		return -1;
+	}
 	if (daemon_path("packs", packs, err, err_len) != 0 ||
 	    daemon_path("ledger", ledger, err, err_len) != 0 ||
 	    daemon_path("run", run, err, err_len) != 0 ||
@@ -324,8 +328,10 @@ open_parts(struct daemon *daemon, const struct daemon_options *options,
 	if (daemon->keys == NULL || write_bundle(err, err_len) != 0 ||
 	    start_recorder(daemon, err, err_len) != 0 ||
 	    open_vault(daemon, err, err_len) != 0 ||
-	    engine_open(&daemon->conf->policy, &daemon->opa, err, err_len) != 0 ||
-	    open_gate(daemon, pack, err, err_len) != 0)
+	    engine_open(&daemon->conf->policy, &daemon->opa, err, err_len) != 0)
+		return -1;
+	daemon->minter = minter_new(daemon->conf);
+	if (open_gate(daemon, pack, err, err_len) != 0)
 		return -1;
 	keys_free(daemon->keys);	/* vault, CA and gate have their copies */
 	daemon->keys = NULL;

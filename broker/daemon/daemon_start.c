@@ -131,12 +131,25 @@ static int
 start_discover(struct daemon *daemon, char *err, size_t err_len)
 {
 	struct ledger_port *port = ledger_port(daemon->ledger,
-	    daemon->conf->workers + API_LEDGER_PORTS + 1);
+	    daemon_port(daemon->conf, PORT_DISCOVER));
 
 	if (daemon->discover == NULL || discover_start(daemon->discover,
 	    daemon->gate, port) == 0)
 		return 0;
 	snprintf(err, err_len, "cannot start a thread for the policy's source");
+	return -1;
+}
+
+/* Before anybody opens a run, which waits for its first token. */
+static int
+start_minter(struct daemon *daemon, char *err, size_t err_len)
+{
+	struct ledger_port *port = ledger_port(daemon->ledger,
+	    daemon_port(daemon->conf, PORT_MINTER));
+
+	if (gate_mint(daemon->gate, port) == 0)
+		return 0;
+	snprintf(err, err_len, "cannot start a thread that gets tokens");
 	return -1;
 }
 
@@ -149,6 +162,7 @@ daemon_start(struct daemon *daemon, char *err, size_t err_len)
 	if (daemon_path("run/daemon.json", json, err, err_len) != 0)
 		return -1;
 	if (look_at_vault(daemon, err, err_len) != 0 ||
+	    start_minter(daemon, err, err_len) != 0 ||
 	    start_plane(daemon, err, err_len) != 0 ||
 	    start_api(daemon, &ports, err, err_len) != 0 ||
 	    start_discover(daemon, err, err_len) != 0 ||

@@ -3,6 +3,8 @@
 
 #include "gate/anchored.h"
 #include "gate/impl.h"
+#include "ledger/record/record.h"
+#include "mint/source.h"
 #include "gate/run.h"
 #include "ledger/record/json_out.h"
 #include "reserve.h"
@@ -90,14 +92,14 @@ gate_append_patient(struct ledger_port *port, const char *type, const char *run,
 /* --- life ------------------------------------------------------------ */
 
 static int
-locks_init(struct gate *gate)
+locks_init(struct gate *gate, struct minter *minter)
 {
 	if (pthread_mutex_init(&gate->admin, NULL) != 0 ||
 	    pthread_rwlock_init(&gate->lock, NULL) != 0 ||
 	    pthread_mutex_init(&gate->rules_lock, NULL) != 0 ||
 	    pthread_mutex_init(&gate->refusals_lock, NULL) != 0 ||
 	    approvals_init(&gate->approvals) != 0 ||
-	    secrets_init(&gate->secrets) == -1)
+	    secrets_init(&gate->secrets, minter) == -1)
 		return -1;
 	return 0;
 }
@@ -107,7 +109,7 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 {
 	struct gate *gate = calloc(1, sizeof(*gate));
 
-	if (gate == NULL || locks_init(gate) == -1) {
+	if (gate == NULL || locks_init(gate, options->minter) == -1) {
 		snprintf(err, err_len, "out of memory");
 		free(gate);
 		return NULL;
@@ -195,7 +197,19 @@ gate_cut(struct gate *gate, const struct gate_cut *what)
 		call(arg, what);
 }
 
+#define TOKEN_MS 10000	/* that who may wait waits for a first token */
+
 /* --- secrets --------------------------------------------------------- */
+
+static enum secrets_result
+take_anew(struct gate *gate, struct rules *rules, const struct binding *binding,
+    struct secret **secret, struct redact_needles **needles, uint32_t *version)
+{
+	if (secrets_refresh(&gate->secrets, gate->vault, rules) != 0)
+		return SECRETS_NONE;
+	return secrets_take(&gate->secrets, gate->vault, binding, false, secret,
+	    needles, version);
+}
 
 enum secrets_result
 gate_secret_take(struct gate *gate, struct rules *rules,
@@ -205,15 +219,19 @@ gate_secret_take(struct gate *gate, struct rules *rules,
 	enum secrets_result result = secrets_take(&gate->secrets, gate->vault,
 	    binding, now, secret, needles, version);
 
-	if (result != SECRETS_STALE)
-		return result;
-	if (now && vault_waits(gate->vault))
-		return SECRETS_LATER;
 	/* Somebody else changed the vault, or other rules came into force. */
-	if (secrets_refresh(&gate->secrets, gate->vault, rules) != 0)
-		return SECRETS_NONE;
-	return secrets_take(&gate->secrets, gate->vault, binding, false, secret,
-	    needles, version);
+	if (result == SECRETS_STALE && now && vault_waits(gate->vault))
+		return SECRETS_LATER;
+	if (result == SECRETS_STALE)
+		result = take_anew(gate, rules, binding, secret, needles, version);
+	if (result != SECRETS_NO_TOKEN || now || gate->secrets.minter == NULL)
+		return result;
+	/* Asked for once more where nobody wanted one for a while. */
+	result = take_anew(gate, rules, binding, secret, needles, version);
+	if (result != SECRETS_NO_TOKEN)
+		return result;
+	minter_wait(gate->secrets.minter, binding->secret, TOKEN_MS);
+	return take_anew(gate, rules, binding, secret, needles, version);
 }
 
 static int
@@ -260,7 +278,7 @@ gate_secret_record(struct gate *gate, struct ledger_port *port,
 {
 	struct ledger_receipt receipt;
 	struct json_out out;
-	char body[512];
+	char body[1024], time[RECORD_TIME_LEN];
 
 	json_out_begin(&out, body, sizeof(body));
 	json_out_object(&out, NULL);
@@ -270,6 +288,12 @@ gate_secret_record(struct gate *gate, struct ledger_port *port,
 	if (what->version > 0)
 		json_out_uint(&out, "version", what->version);
 	json_out_str(&out, "backend", vault_backend(gate->vault));
+	if (what->from != NULL)
+		json_out_str(&out, "from", what->from);
+	if (what->expires_s > 0) {
+		record_time_format(time, what->expires_s * 1000000);
+		json_out_strn(&out, "expires", time, sizeof(time));
+	}
 	if (what->known > 0)
 		json_out_uint(&out, "known", what->known);
 	if (what->unerased)
@@ -341,6 +365,24 @@ all_known(struct gate *gate, uint32_t version, struct gate_problem *why)
 /* What redaction and the verifier's scan can look for without crying wolf. */
 #define SECRET_LEAST 8
 
+/* What looks like a source of tokens and is none would never be used. */
+static bool
+source_good(struct slice value, struct gate_problem *why)
+{
+	struct mint_source source;
+	char detail[sizeof(why->detail)];
+
+	if (!mint_source_p(value))
+		return true;
+	if (mint_source_read(value, &source, detail, sizeof(detail)) == 0) {
+		mint_source_free(&source);
+		return true;
+	}
+	gate_problem_set(why, 400, "secret/no-source", detail,
+	    "`countersign secret mint` words it");
+	return false;
+}
+
 int
 gate_secret_put(struct gate *gate, struct ledger_port *port, const char *name,
     const void *bytes, size_t len, bool rotate, uint32_t *version,
@@ -356,12 +398,15 @@ gate_secret_put(struct gate *gate, struct ledger_port *port, const char *name,
 		    "have the service issue a longer one");
 		return -1;
 	}
+	if (!source_good((struct slice){ bytes, trimmed }, why))
+		return -1;
 	pthread_mutex_lock(&gate->admin);
 	if (vault_put(gate->vault, name, bytes, len, rotate, version,
 	    &error) != VAULT_OK)
 		vault_problem(&error, why);
 	else if (gate_secret_record(gate, port, &(struct secret_event){
-	    rotate ? "rotated" : "stored", name, *version, 0, false }, why) == 0)
+	    .event = rotate ? "rotated" : "stored", .name = name,
+	    .version = *version }, why) == 0)
 		rv = secrets_changed(gate, why) == 0 && all_known(gate, *version,
 		    why) ? 0 : -1;
 	pthread_mutex_unlock(&gate->admin);
@@ -378,8 +423,9 @@ not_erased(struct gate *gate, struct ledger_port *port, const char *name,
 
 	snprintf(detail, sizeof(detail), "%s is out of use and its streams are cut, but it is not erased: %s",
 	    name, error->text);
-	gate_secret_record(gate, port, &(struct secret_event){ "revoked", name,
-	    version, 0, true }, &unwritten);
+	gate_secret_record(gate, port, &(struct secret_event){
+	    .event = "revoked", .name = name, .version = version,
+	    .unerased = true }, &unwritten);
 	gate_problem_set(why, 503, "secret/not-erased", detail,
 	    "once the cause is gone revoke it again, or restart the daemon, which does");
 }
@@ -407,7 +453,7 @@ gate_secret_revoke(struct gate *gate, struct ledger_port *port,
 	if (status == VAULT_OK) {
 		rv = secrets_changed(gate, why);
 		if (gate_secret_record(gate, port, &(struct secret_event){
-		    "revoked", name, version, 0, false }, why) == -1)
+		    .event = "revoked", .name = name, .version = version }, why) == -1)
 			rv = -1;
 	} else if (status == VAULT_REVOKED || status == VAULT_MISSING ||
 	    !vault_name_ok(name)) {

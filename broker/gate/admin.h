@@ -28,6 +28,7 @@ struct gate_problem {
 /* --- life ------------------------------------------------------------ */
 
 struct opa;	/* policy/opa/opa.h */
+struct minter;	/* mint/minter.h */
 struct conf_anchors;	/* conf/conf.h */
 
 struct gate_options {
@@ -44,6 +45,7 @@ struct gate_options {
 	/* Who is asked to vouch for the ledger: an opening names what they said last
 	 * (anchored.h).  NULL, or nobody, or no ledger_dir: it names nothing. */
 	const struct conf_anchors *anchors;
+	struct minter *minter;		/* gets tokens; borrowed, outlives the gate; NULL: there are none */
 	const struct opa *opa;		/* decides in the evaluator's place; borrowed; NULL */
 };
 
@@ -315,6 +317,15 @@ bool gate_secrets_partial(struct gate *gate);
 void gate_secrets_why(struct gate *gate, char *buf, size_t cap);
 /* Read them all again; waits for the store. */
 void gate_secrets_again(struct gate *gate);
+
+/* Let the minter begin, with a port of the ledger that is its thread's alone; it is to be
+ * stopped before the gate goes.  0, or -1: no thread. */
+int gate_mint(struct gate *gate, struct ledger_port *port);
+
+/* Of a secret for getting tokens, that is in use: until when there is one (Unix; 0: there is
+ * none), and why the last try failed, or "".  False for any other. */
+bool gate_secret_token(struct gate *gate, const char *name, int64_t *until_s, char *why,
+    size_t cap);
 
 /* Read the pack again.  The `policy` record is durable before the new rules
  * decide anything; a bad pack changes nothing (-1, 422). */

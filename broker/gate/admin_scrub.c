@@ -43,5 +43,7 @@ gate_scrub_tags(struct gate *gate, uint8_t key[32], gate_scrub_each *each,
 	/* Those in use are known even where the store does not answer now. */
 	if (!complete)
 		secrets_each(&gate->secrets, tag_one, &tagging);
+	else if (gate->secrets.minter != NULL)
+		minter_each(gate->secrets.minter, tag_version, &tagging);
 	return complete;
 }

@@ -163,6 +163,7 @@ struct gate {
 	struct vault *vault;
 	char *pack_path, *packs_dir;	/* packs_dir: NULL where nothing is kept */
 	char *ledger_dir, *tags_dir;	/* NULL: no scan before sealing */
+	struct ledger_port *mint_port;	/* of the minter's thread; NULL before gate_mint */
 	struct keyed *keyed;
 	struct anchored *anchored;	/* NULL: nobody vouches for the ledger */
 	const struct opa *opa;		/* NULL: the evaluator decides */
@@ -222,6 +223,8 @@ struct secret_event {
 	uint32_t version;		/* 0: of all, or none */
 	uint64_t known;			/* the generation that the ledger knew of; 0: not said */
 	bool unerased;			/* the store did not hear of it */
+	const char *from;		/* the host that gave a token; NULL */
+	int64_t expires_s;		/* Unix; 0: not said */
 };
 int gate_secret_record(struct gate *gate, struct ledger_port *port,
     const struct secret_event *what, struct gate_problem *why);

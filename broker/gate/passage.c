@@ -130,6 +130,10 @@ secret_step(struct passage *p)
 		return passage_refuse(p, 503, "vault/unavailable",
 		    "the binding's requests are signed, and its secret is no key for that",
 		    "store it as aws:KEY-ID:SECRET-KEY, or with :SESSION-TOKEN behind, with `countersign secret rotate`");
+	if (result == SECRETS_NO_TOKEN)
+		return passage_refuse(p, 503, "secret/no-token",
+		    "the binding's secret is for getting tokens, and there is none now",
+		    "`countersign secret list` says why; ask again in a moment");
 	if (result != SECRETS_TAKEN)
 		return passage_refuse(p, 503, "vault/unavailable",
 		    "the vault has no usable version of the binding's secret",

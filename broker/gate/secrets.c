@@ -3,7 +3,9 @@
 #include "aws_keys.h"
 #include "gate/impl.h"
 #include "gate/locked.h"
+#include "mint/source.h"
 #include "redact/redact.h"
+#include "secret_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,14 +16,16 @@ struct held {
 	const char *name, *user;	/* the binding's */
 	bool signs;			/* it is a key that signs (aws_keys.h) */
 	struct secret *secret;		/* NULL, as needles: too short, or of the wrong form, to be used */
+	bool minted;			/* secret is a token, good until until_ms; NULL: there is none */
+	int64_t until_ms;		/* minter_now_ms */
 	struct redact_needles *needles;	/* NULL: nothing of it goes out */
 	uint32_t version;
 };
 
 int
-secrets_init(struct secrets *secrets)
+secrets_init(struct secrets *secrets, struct minter *minter)
 {
-	*secrets = (struct secrets){ .n = 0 };
+	*secrets = (struct secrets){ .minter = minter };
 	return pthread_rwlock_init(&secrets->lock, NULL) == 0 ? 0 : -1;
 }
 
@@ -146,6 +150,20 @@ hold_unusable(struct held *held)
 	return 1;
 }
 
+/* The token in place of what it is got with. */
+static void
+put_token(struct secrets *old, struct held *held)
+{
+	struct secret *source = held->secret;
+
+	held->secret = NULL;
+	held->minted = true;
+	if (old->minter != NULL)
+		(void)minter_take(old->minter, held->name, held->version, source,
+		    &held->secret, &held->until_ms);
+	secret_unref(source);
+}
+
 /* 1 where it is held now, 0 where the vault has none to use, -1. */
 static int
 fetch(struct secrets *old, struct held *held, struct vault *vault)
@@ -156,6 +174,10 @@ fetch(struct secrets *old, struct held *held, struct vault *vault)
 	if (vault_get(vault, held->name, 0, &held->secret, &held->version,
 	    &error) != VAULT_OK)
 		return 0;
+	if (mint_source_p(secret_bytes(held->secret)))
+		put_token(old, held);
+	if (held->secret == NULL)
+		return 1;
 	goes_out = what_goes_out(held);
 	if (goes_out.p == NULL)
 		return hold_unusable(held);
@@ -215,7 +237,7 @@ know_version(void *arg, const char *name, uint32_t version,
 
 /* What bindings use is known even where the vault cannot list now. */
 static struct sieve *
-sieve_over(struct vault *vault, const struct held *held, size_t n,
+sieve_over(struct secrets *old, struct vault *vault, const struct held *held, size_t n,
     struct known *known)
 {
 	struct slice *needles;
@@ -228,6 +250,8 @@ sieve_over(struct vault *vault, const struct held *held, size_t n,
 			if (held[i].secret != NULL && !versions_one(held[i].name,
 			    held[i].version, held[i].secret, know_version, known))
 				known->failed = true;
+	if (old->minter != NULL)
+		minter_each(old->minter, know_version, known);
 	needles = calloc(known->n + 1, sizeof(*needles));
 	if (needles == NULL || known->failed) {
 		free(needles);
@@ -255,7 +279,7 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	if (held != NULL) {
 		n = pairs(bindings, held);
 		if (fetch_all(secrets, held, &n, vault) == 0)
-			sieve = sieve_over(vault, held, n, &known);
+			sieve = sieve_over(secrets, vault, held, n, &known);
 		if (sieve == NULL) {
 			held_free(held, n);
 			known_free(known.all, known.n);
@@ -305,6 +329,24 @@ secrets_lack(struct secrets *secrets, char *buf, size_t cap)
 	pthread_rwlock_unlock(&secrets->lock);
 }
 
+/* Of one that is held: is it to be used, and what is taken in the place of the vault's
+ * value? */
+static enum secrets_result
+use(struct secrets *secrets, const struct held *held, struct secret **secret)
+{
+	if (!held->minted)
+		return held->secret != NULL ? SECRETS_TAKEN :
+		    held->signs ? SECRETS_NO_KEY : SECRETS_SHORT;
+	if (held->secret == NULL || minter_now_ms() >= held->until_ms) {
+		if (secrets->minter != NULL)
+			minter_hurry(secrets->minter);
+		return SECRETS_NO_TOKEN;
+	}
+	secret_unref(*secret);
+	*secret = secret_ref(held->secret);
+	return SECRETS_TAKEN;
+}
+
 enum secrets_result
 secrets_take(struct secrets *secrets, struct vault *vault,
     const struct binding *binding, bool now, struct secret **secret,
@@ -325,9 +367,8 @@ secrets_take(struct secrets *secrets, struct vault *vault,
 		held = bsearch(&key, secrets->held, secrets->n, sizeof(*held),
 		    held_order);
 	if (held != NULL && held->version == *version) {
-		result = held->secret != NULL ? SECRETS_TAKEN :
-		    held->signs ? SECRETS_NO_KEY : SECRETS_SHORT;
-		if (held->needles != NULL)
+		result = use(secrets, held, secret);
+		if (result == SECRETS_TAKEN && held->needles != NULL)
 			*needles = redact_needles_ref(held->needles);
 	}
 	pthread_rwlock_unlock(&secrets->lock);
@@ -351,6 +392,9 @@ secrets_why(enum secrets_result result)
 		    "answer";
 	case SECRETS_NO_KEY:
 		return "its secret is no key that signs, aws:KEY-ID:SECRET-KEY";
+	case SECRETS_NO_TOKEN:
+		return "no token was to be had with its secret; `countersign secret "
+		    "list` says why";
 	default:
 		return "the vault does not give its secret now";
 	}
@@ -376,26 +420,42 @@ secrets_let_go(struct secrets *secrets)
 	pthread_rwlock_unlock(&secrets->lock);
 }
 
-static void
-each_part(struct slice secret, void (*each)(void *arg, struct slice secret),
-    void *arg)
-{
-	struct slice parts[AWS_KEYS_SECRETS];
-	size_t n = aws_keys_secrets(secret, parts);
+struct giving {
+	void (*each)(void *arg, struct slice secret);
+	void *arg;
+};
 
-	for (size_t i = 0; i < n; i++)
-		each(arg, parts[i]);
+static bool
+give_part(void *arg, struct slice part)
+{
+	const struct giving *giving = arg;
+
+	giving->each(giving->arg, part);
+	return true;
+}
+
+static void
+give_token(void *arg, const char *name, uint32_t version, struct secret *token)
+{
+	const struct giving *giving = arg;
+
+	giving->each(giving->arg, secret_bytes(token));
 }
 
 void
 secrets_each(struct secrets *secrets,
     void (*each)(void *arg, struct slice secret), void *arg)
 {
+	struct giving giving = { each, arg };
+
+	if (secrets->minter != NULL)
+		minter_each(secrets->minter, give_token, &giving);
 	pthread_rwlock_rdlock(&secrets->lock);
 	for (size_t i = 0; i < secrets->n; i++)
-		if (secrets->held[i].secret != NULL && (i == 0 ||
+		if (!secrets->held[i].minted && secrets->held[i].secret != NULL && (i == 0 ||
 		    strcmp(secrets->held[i - 1].name,
 		    secrets->held[i].name) != 0))
-			each_part(secret_bytes(secrets->held[i].secret), each, arg);
+			(void)secret_parts(secret_bytes(secrets->held[i].secret),
+			    give_part, &giving);
 	pthread_rwlock_unlock(&secrets->lock);
 }

@@ -13,6 +13,7 @@
 #include "gate/gate.h"
 #include "gate/sieve.h"
 #include "gate/versions.h"
+#include "mint/minter.h"
 #include "vault/vault.h"
 
 #include <pthread.h>
@@ -22,6 +23,7 @@ struct held;	/* one binding's secret */
 
 struct secrets {
 	pthread_rwlock_t lock;
+	struct minter *minter;	/* borrowed; NULL: nothing is minted */
 	struct rules *rules;	/* referenced: held[] points into their bindings */
 	struct held *held;	/* sorted by secret, whether it signs, and Basic user */
 	size_t n;
@@ -32,7 +34,7 @@ struct secrets {
 	atomic_bool partial;	/* the vault has more, which could not be read: they are not recognised */
 };
 
-int secrets_init(struct secrets *secrets);
+int secrets_init(struct secrets *secrets, struct minter *minter);
 void secrets_clear(struct secrets *secrets);
 
 /* Take what the vault holds for these rules' bindings.  A secret that cannot be read
@@ -48,6 +50,7 @@ enum secrets_result {
 	SECRETS_REVOKED,
 	SECRETS_SHORT,		/* it could not be found in what comes back */
 	SECRETS_NO_KEY,		/* it does not sign (aws_keys.h) */
+	SECRETS_NO_TOKEN,	/* it is for getting tokens, and there is none now */
 	SECRETS_STALE,
 	SECRETS_LATER		/* the caller would have to wait */
 };
@@ -73,7 +76,8 @@ enum secrets_result secrets_take(struct secrets *secrets, struct vault *vault,
 const struct sieve *secrets_hold(struct secrets *secrets);
 void secrets_let_go(struct secrets *secrets);
 
-/* Each distinct secret once, during the call; of a key of AWS what is secret of it. */
+/* Each distinct secret once, during the call, in its parts (secret_parts.h), and every
+ * token. */
 void secrets_each(struct secrets *secrets,
     void (*each)(void *arg, struct slice secret), void *arg);
 

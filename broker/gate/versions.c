@@ -1,6 +1,6 @@
 #include "gate/versions.h"
 
-#include "aws_keys.h"
+#include "secret_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,26 +41,36 @@ note_one(void *arg, const struct vault_entry *entry)
 	listing->all[listing->n++].version = entry->version;
 }
 
+struct giving {
+	const char *name;
+	uint32_t version;
+	struct secret *whole;
+	versions_each_one *each;
+	void *arg;
+};
+
+static bool
+give_part(void *arg, struct slice part)
+{
+	const struct giving *giving = arg;
+	struct secret *secret;
+
+	if (part.p == secret_bytes(giving->whole).p)
+		secret = secret_ref(giving->whole);
+	else if ((secret = secret_new(part.p, part.n)) == NULL)
+		return false;
+	giving->each(giving->arg, giving->name, giving->version, secret);
+	secret_unref(secret);
+	return true;
+}
+
 bool
 versions_one(const char *name, uint32_t version, struct secret *secret,
     versions_each_one *each, void *arg)
 {
-	struct slice value = secret_bytes(secret), parts[AWS_KEYS_SECRETS];
-	size_t n = aws_keys_secrets(value, parts);
+	struct giving giving = { name, version, secret, each, arg };
 
-	if (n == 1 && parts[0].p == value.p) {
-		each(arg, name, version, secret);
-		return true;
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct secret *part = secret_new(parts[i].p, parts[i].n);
-
-		if (part == NULL)
-			return false;
-		each(arg, name, version, part);
-		secret_unref(part);
-	}
-	return true;
+	return secret_parts(secret_bytes(secret), give_part, &giving);
 }
 
 /* What was revoked meanwhile is gone; what else cannot be had is missing. */

@@ -11,7 +11,7 @@ struct versions_told {
 };
 
 /*
- * Each once (of a key of AWS what is secret of it, aws_keys.h), during the call; who
+ * Each once (in its parts, secret_parts.h), during the call; who
  * keeps the secret references it.  False where the vault did not give them all: what
  * was revoked meanwhile is not missed.  told may be NULL.
  */

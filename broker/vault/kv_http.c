@@ -1,4 +1,5 @@
 #include "vault/kv_http.h"
+#include "json_in.h"
 #include "outbound.h"
 #include "private_file.h"
 #include "now_ms.h"
@@ -13,7 +14,6 @@
 
 #define TOKEN_MAX 4096
 #define URL_MAX 1024
-#define WIPE_DEPTH 8
 #define CONNECT_MS 5000L
 #define CALL_MS 10000L
 
@@ -226,25 +226,9 @@ out:
 	return status;
 }
 
-static void
-wipe(json_t *value, int depth)
-{
-	const char *key;
-	json_t *member;
-
-	if (json_is_string(value))
-		sodium_memzero((void *)(uintptr_t)json_string_value(value),
-		    json_string_length(value));
-	if (!json_is_object(value) || depth == 0)
-		return;
-	json_object_foreach(value, key, member)
-		wipe(member, depth - 1);
-}
-
 void
 kv_reply_release(struct kv_reply *reply)
 {
-	wipe(reply->body, WIPE_DEPTH);
-	json_decref(reply->body);
+	json_in_wipe(reply->body);
 	reply->body = NULL;
 }

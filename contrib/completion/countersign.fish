@@ -4,7 +4,7 @@ function __countersign_at
 	for word in (commandline -opc)[2..-1]
 		test "$word" = --; and return 1
 		switch "$path $word"
-		case ' init' ' secret' ' secret put' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' approve' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' policy renew' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' passphrase' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
+		case ' init' ' secret' ' secret put' ' secret mint' ' secret rotate' ' secret revoke' ' secret list' ' bind' ' unbind' ' bindings' ' egress' ' egress allow' ' egress deny' ' egress list' ' run' ' grant' ' approve' ' policy' ' policy check' ' policy eval' ' policy test' ' policy build' ' policy explain' ' policy replay' ' policy diff' ' policy compare' ' policy reload' ' policy renew' ' bundle' ' verify' ' scan' ' coverage' ' coverage import' ' coverage key' ' coverage sign' ' coverage reconcile' ' coverage show' ' ledger' ' ledger tail' ' ledger query' ' ledger stats' ' ledger export' ' ledger publish' ' ledger rotate-key' ' ledger restart-origin' ' ca' ' ca renew' ' passphrase' ' witness' ' witness init' ' witness add' ' witness show' ' witness serve' ' start' ' status' ' stop' ' credential' ' credential git' ' completion' ' version' ' help'
 			set path "$path $word"
 		end
 	end
@@ -19,6 +19,26 @@ complete -c countersign -f -n '__countersign_at " secret"' -a put -d 'Store a ne
 complete -c countersign -n '__countersign_at " secret put"' -l from-stdin -d 'read the value from standard input'
 complete -c countersign -n '__countersign_at " secret put"' -l from-file -r -d 'read the value from FILE'
 complete -c countersign -n '__countersign_at " secret put"' -l help -d 'show this and exit'
+complete -c countersign -f -n '__countersign_at " secret"' -a mint -d 'Store what short-lived tokens are got with, which the daemon then does'
+complete -c countersign -n '__countersign_at " secret mint"' -l as -r -d 'refresh-token, client-credentials, jwt-bearer, github-app or google-service-account'
+complete -c countersign -n '__countersign_at " secret mint"' -l from-stdin -d 'read what is secret from standard input'
+complete -c countersign -n '__countersign_at " secret mint"' -l from-file -r -d 'read it from FILE: a refresh token, a client secret, a key in PEM, Google\'s JSON'
+complete -c countersign -n '__countersign_at " secret mint"' -l token-url -r -d 'where tokens are asked for'
+complete -c countersign -n '__countersign_at " secret mint"' -l client-id -r -d 'who asks'
+complete -c countersign -n '__countersign_at " secret mint"' -l client-secret-file -r -d 'of refresh-token: the client\'s secret, if it has one'
+complete -c countersign -n '__countersign_at " secret mint"' -l client-auth -r -d 'basic or body (the default): how the client\'s secret is sent'
+complete -c countersign -n '__countersign_at " secret mint"' -l scope -r -a '(countersign completion names bindings 2>/dev/null)' -d 'what the tokens are to be good for'
+complete -c countersign -n '__countersign_at " secret mint"' -l audience -r -d 'for whom'
+complete -c countersign -n '__countersign_at " secret mint"' -l issuer -r -d 'of jwt-bearer: who signs'
+complete -c countersign -n '__countersign_at " secret mint"' -l subject -r -d 'of jwt-bearer: in whose name'
+complete -c countersign -n '__countersign_at " secret mint"' -l key-id -r -d 'of jwt-bearer: the key\'s name'
+complete -c countersign -n '__countersign_at " secret mint"' -l app-id -r -d 'of github-app'
+complete -c countersign -n '__countersign_at " secret mint"' -l installation-id -r -d 'of github-app'
+complete -c countersign -n '__countersign_at " secret mint"' -l repository -r -d 'of github-app: only these, without their owner; default: all'
+complete -c countersign -n '__countersign_at " secret mint"' -l permission -r -d 'of github-app: only these, as contents=read; default: all'
+complete -c countersign -n '__countersign_at " secret mint"' -l api -r -d 'of github-app; default: https://api.github.com'
+complete -c countersign -n '__countersign_at " secret mint"' -l rotate -d 'NAME is there: store its next version'
+complete -c countersign -n '__countersign_at " secret mint"' -l help -d 'show this and exit'
 complete -c countersign -f -n '__countersign_at " secret"' -a rotate -d 'Store a new version, used from the next request on'
 complete -c countersign -n '__countersign_at " secret rotate"' -l from-stdin -d 'read the value from standard input'
 complete -c countersign -n '__countersign_at " secret rotate"' -l from-file -r -d 'read the value from FILE'

@@ -5,7 +5,7 @@ local -a offer
 for word in ${words[2,CURRENT-1]}; do
 	if [[ $word == -- ]]; then _files; return; fi
 	case "$at $word" in
-	" init"|" secret"|" secret put"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" approve"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" policy renew"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
+	" init"|" secret"|" secret put"|" secret mint"|" secret rotate"|" secret revoke"|" secret list"|" bind"|" unbind"|" bindings"|" egress"|" egress allow"|" egress deny"|" egress list"|" run"|" grant"|" approve"|" policy"|" policy check"|" policy eval"|" policy test"|" policy build"|" policy explain"|" policy replay"|" policy diff"|" policy compare"|" policy reload"|" policy renew"|" bundle"|" verify"|" scan"|" coverage"|" coverage import"|" coverage key"|" coverage sign"|" coverage reconcile"|" coverage show"|" ledger"|" ledger tail"|" ledger query"|" ledger stats"|" ledger export"|" ledger publish"|" ledger rotate-key"|" ledger restart-origin"|" ca"|" ca renew"|" passphrase"|" witness"|" witness init"|" witness add"|" witness show"|" witness serve"|" start"|" status"|" stop"|" credential"|" credential git"|" completion"|" version"|" help")
 		at="$at $word" ;;
 	esac
 done
@@ -45,6 +45,7 @@ case "$at" in
 		) ;;
 	' secret') offer=(
 		'put:Store a new secret in the vault'
+		'mint:Store what short-lived tokens are got with, which the daemon then does'
 		'rotate:Store a new version, used from the next request on'
 		'revoke:Erase a secret, or some versions of it, and cut what uses them'
 		'list:Names, versions and ages; never values'
@@ -53,6 +54,27 @@ case "$at" in
 	' secret put') offer=(
 		'--from-stdin:read the value from standard input'
 		'--from-file:read the value from FILE'
+		'--help:show this and exit'
+		) ;;
+	' secret mint') offer=(
+		'--as:refresh-token, client-credentials, jwt-bearer, github-app or google-service-account'
+		'--from-stdin:read what is secret from standard input'
+		'--from-file:read it from FILE\: a refresh token, a client secret, a key in PEM, Google'\''s JSON'
+		'--token-url:where tokens are asked for'
+		'--client-id:who asks'
+		'--client-secret-file:of refresh-token\: the client'\''s secret, if it has one'
+		'--client-auth:basic or body (the default)\: how the client'\''s secret is sent'
+		'--scope:what the tokens are to be good for'
+		'--audience:for whom'
+		'--issuer:of jwt-bearer\: who signs'
+		'--subject:of jwt-bearer\: in whose name'
+		'--key-id:of jwt-bearer\: the key'\''s name'
+		'--app-id:of github-app'
+		'--installation-id:of github-app'
+		'--repository:of github-app\: only these, without their owner; default\: all'
+		'--permission:of github-app\: only these, as contents=read; default\: all'
+		'--api:of github-app; default\: https\://api.github.com'
+		'--rotate:NAME is there\: store its next version'
 		'--help:show this and exit'
 		) ;;
 	' secret rotate') offer=(

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "aws_keys.h"
+#include "secret_parts.h"
 #include "inject/aws_request.h"
 
 #include <string.h>
@@ -177,6 +178,21 @@ test_too_much(void **state)
 
 /* --- the key, as it is stored ------------------------------------------------ */
 
+struct parts {
+	size_t n;
+	struct slice first;
+};
+
+static bool
+note_part(void *arg, struct slice part)
+{
+	struct parts *parts = arg;
+
+	if (parts->n++ == 0)
+		parts->first = part;
+	return true;
+}
+
 static void
 test_keys(void **state)
 {
@@ -198,25 +214,25 @@ test_keys(void **state)
 		{ "aws:", NULL, NULL, NULL },
 		{ "", NULL, NULL, NULL },
 	};
-	struct slice parts[AWS_KEYS_SECRETS];
 	struct aws_keys keys;
 
 	for (size_t i = 0; i < N(forms); i++) {
 		bool is_key = aws_keys_read(slice_of(forms[i].value), &keys);
-		size_t n = aws_keys_secrets(slice_of(forms[i].value), parts);
+		struct parts parts = { .n = 0 };
 
 		if (is_key != (forms[i].id != NULL))
 			fail_msg("%s", forms[i].value);
+		assert_true(secret_parts(slice_of(forms[i].value), note_part, &parts));
 		if (!is_key) {
-			assert_int_equal(n, 1);
-			assert_true(slice_eq(parts[0], slice_of(forms[i].value)));
+			assert_int_equal(parts.n, 1);
+			assert_true(slice_eq(parts.first, slice_of(forms[i].value)));
 			continue;
 		}
 		assert_true(slice_eq(keys.id, slice_of(forms[i].id)));
 		assert_true(slice_eq(keys.secret, slice_of(forms[i].secret)));
 		assert_true(slice_eq(keys.token, slice_of(forms[i].token)));
-		assert_int_equal(n, 1 + (keys.token.n > 0));
-		assert_true(slice_eq(parts[0], keys.secret));
+		assert_int_equal(parts.n, 1 + (keys.token.n > 0));
+		assert_true(slice_eq(parts.first, keys.secret));
 	}
 }
 

@@ -1,0 +1,123 @@
+/* What getting tokens (mint/minter.h) has to do with vault and ledger. */
+#include "gate/impl.h"
+
+#include "log.h"
+
+#include <string.h>
+
+static bool
+is_bound(struct gate *gate, const char *name)
+{
+	struct rules *rules = gate_rules(gate);
+	const struct bindings *bindings = rules_bindings(rules);
+	bool found = false;
+
+	for (size_t i = 0; i < bindings_count(bindings) && !found; i++)
+		found = strcmp(bindings_at(bindings, i)->secret, name) == 0;
+	rules_unref(rules);
+	return found;
+}
+
+/* A store without an answer does not say that it is not. */
+static bool
+wanted(void *arg, const char *name, uint32_t version)
+{
+	struct vault_error error = { VAULT_OK, "" };
+	struct secret *secret = NULL;
+	struct gate *gate = arg;
+	uint32_t got = 0;
+
+	if (!is_bound(gate, name))
+		return false;
+	if (vault_get(gate->vault, name, 0, &secret, &got, &error) != VAULT_OK)
+		return error.status != VAULT_REVOKED && error.status != VAULT_MISSING;
+	secret_unref(secret);
+	return got == version;
+}
+
+static bool
+is_current(struct gate *gate, const char *name, uint32_t version,
+    struct vault_error *error)
+{
+	struct secret *secret = NULL;
+	uint32_t got = 0;
+
+	if (vault_get(gate->vault, name, 0, &secret, &got, error) != VAULT_OK)
+		return false;
+	secret_unref(secret);
+	vault_fail(error, VAULT_INVALID, "another version was stored meanwhile");
+	return got == version;
+}
+
+/* What is used up goes: it is of no use to anybody but who would like to try. */
+static void
+erase(struct gate *gate, const char *name, uint32_t version)
+{
+	struct gate_problem unwritten;
+	struct vault_error error;
+
+	if (vault_revoke(gate->vault, name, version, &error) == VAULT_OK)
+		(void)gate_secret_record(gate, gate->mint_port, &(struct secret_event){
+		    .event = "revoked", .name = name, .version = version }, &unwritten);
+}
+
+/* Nobody but the administration changes the current version meanwhile. */
+static bool
+store(void *arg, const char *name, uint32_t *version, struct slice value)
+{
+	struct vault_error error = { VAULT_OK, "" };
+	const uint32_t before = *version;
+	struct gate_problem unwritten;
+	struct gate *gate = arg;
+	bool stored;
+
+	pthread_mutex_lock(&gate->admin);
+	stored = is_current(gate, name, before, &error) && vault_put(gate->vault, name,
+	    value.p, value.n, true, version, &error) == VAULT_OK;
+	if (stored) {
+		(void)gate_secret_record(gate, gate->mint_port, &(struct secret_event){
+		    .event = "renewed", .name = name, .version = *version }, &unwritten);
+		erase(gate, name, before);
+	}
+	pthread_mutex_unlock(&gate->admin);
+	if (!stored)
+		log_event(LOG_ERROR, "renewal_not_stored", "%s: its new refresh token "
+		    "is in memory alone, and lost when the daemon ends; tried again: "
+		    "%s", name, error.text);
+	return stored;
+}
+
+static int
+record(void *arg, const char *name, uint32_t version, const char *host,
+    int64_t expires_s)
+{
+	struct gate_problem why;
+	struct gate *gate = arg;
+
+	return gate_secret_record(gate, gate->mint_port, &(struct secret_event){
+	    .event = "minted", .name = name, .version = version, .from = host,
+	    .expires_s = expires_s }, &why);
+}
+
+static void
+changed(void *arg)
+{
+	gate_secrets_again(arg);
+}
+
+int
+gate_mint(struct gate *gate, struct ledger_port *port)
+{
+	gate->mint_port = port;
+	return minter_start(gate->secrets.minter, &(struct minter_calls){
+	    .wanted = wanted, .store = store, .record = record, .changed = changed,
+	    .arg = gate });
+}
+
+bool
+gate_secret_token(struct gate *gate, const char *name, int64_t *until_s, char *why,
+    size_t cap)
+{
+	return gate->secrets.minter != NULL &&
+	    minter_tell(gate->secrets.minter, name, until_s, why, cap);
+}

@@ -1,0 +1,26 @@
+/* What a token endpoint said (RFC 6749, section 5), or GitHub of an installation. Pure. */
+#ifndef BROKER_MINT_ANSWER_H
+#define BROKER_MINT_ANSWER_H
+
+#include "mint/source.h"
+#include "secret.h"
+
+#include <stdint.h>
+
+#define MINT_LIFE_DEFAULT_S 600	/* where it does not say how long */
+#define MINT_LIFE_MAX_S (366 * 86400)
+
+struct mint_answer {
+	struct secret *token;		/* referenced */
+	struct secret *refresh_token;	/* another one from now on; NULL: the same */
+	int64_t life_s;			/* from now; above 0 */
+	bool final;			/* of a refusal: asked again, it would be the same */
+};
+
+/* status: HTTP's; now_s: Unix, where it names a moment.  0, and to be released; or -1
+ * with a message that has nothing of the answer but a word of the RFC's. */
+int mint_answer_read(enum mint_flow flow, long status, const char *body, size_t len,
+    int64_t now_s, struct mint_answer *out, char *err, size_t err_len);
+void mint_answer_release(struct mint_answer *answer);
+
+#endif
