@@ -24,16 +24,41 @@ seven_bits(const uint8_t *p, size_t len)
 	return len - n;
 }
 
-/* What is not ASCII at its beginning, middle or end is not decoded any
+/* Bytes that are ASCII or of a character in UTF-8. */
+static size_t
+utf8_bytes(const uint8_t *p, size_t len)
+{
+	size_t i, k, n, found = 0;
+
+	for (i = 0; i < len; i += k) {
+		n = p[i] < 0x80 ? 1 : p[i] < 0xc2 || p[i] > 0xf4 ? 0 :
+		    p[i] < 0xe0 ? 2 : p[i] < 0xf0 ? 3 : 4;
+		for (k = 1; k < n && i + k < len && (p[i + k] & 0xc0) == 0x80; k++)
+			;
+		found += k == n ? n : 0;
+	}
+	return found;
+}
+
+static bool
+mostly(size_t n, size_t len)
+{
+	return 4 * n >= 3 * len;
+}
+
+/* What is no text at its beginning, middle or end is not decoded any
  * further: wrong phases are noise, of which half the bytes are not. */
 static bool
 is_text(const uint8_t *p, size_t len)
 {
-	size_t n = len < SAMPLE ? len : SAMPLE;
+	const size_t n = len < SAMPLE ? len : SAMPLE;
+	const size_t at[] = { 0, (len - n) / 2, len - n };
+	size_t i;
 
-	return 4 * seven_bits(p, n) >= 3 * n ||
-	    4 * seven_bits(p + (len - n) / 2, n) >= 3 * n ||
-	    4 * seven_bits(p + len - n, n) >= 3 * n;
+	for (i = 0; i < 3; i++)
+		if (mostly(seven_bits(p + at[i], n), n) || mostly(utf8_bytes(p + at[i], n), n))
+			return true;
+	return false;
 }
 
 /* Keep only the segments that are text. */

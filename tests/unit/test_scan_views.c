@@ -143,6 +143,38 @@ soft_ends(void **state)
 	is_found("x=\n" GHP "\n", "raw");	/* a value in the next line */
 }
 
+/* What is not seen stands in a token, written as itself or escaped, between all its
+ * characters or some: an escape may stand for a byte of an escape in its turn. */
+static void
+unseen(void **state)
+{
+	static const struct { const char *mark, *chain; } of[] = {
+		{ "\xc2\xad", "escaped" }, { "&shy;", "escaped" }, { "&zwnj;", "escaped" },
+		{ "&ZeroWidthSpace;", "escaped" }, { "\\u00ad", "escaped" },
+		{ "=AD", "escaped" }, { "\\u180e", "escaped" }, { "\xf3\xa0\x84\x80", "escaped" },
+		{ "=C2=AD", "escaped > escaped" }, { "%C2%AD", "escaped > escaped" },
+		{ "\\xc2\\xad", "escaped > escaped" }, { "\\302\\255", "escaped > escaped" },
+		{ "=E2=80=8B", "escaped > escaped" }, { "%E2%80%AD", "escaped > escaped" },
+		{ "%EF%BB%BF", "escaped > escaped" }, { "\\u001b[31m", "escaped > escaped" },
+		{ "\\x1b[0m", "escaped > escaped" }, { "\\033[1;32m", "escaped > escaped" },
+		{ "%1B[0m", "escaped > escaped" }, { "&#27;[0m", "escaped > escaped" },
+		{ "x\\b", "escaped > escaped" }, { "x\\u0008", "escaped > escaped" },
+	};
+	char text[1024];
+	size_t i, k, every, n;
+
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		for (every = 1; every < strlen(GHP); every += 6) {
+			n = (size_t)snprintf(text, sizeof(text), "Subject: x\n\nvalue: ");
+			for (k = 0; k < strlen(GHP); k++)
+				n += (size_t)snprintf(text + n, sizeof(text) - n, "%c%s", GHP[k],
+				    k % every == every - 1 && GHP[k + 1] != '\0' ? of[i].mark : "");
+			snprintf(text + n, sizeof(text) - n, " end\n");
+			is_found(text, of[i].chain);
+		}
+	}
+}
+
 static void
 turn(char *text)
 {
@@ -272,6 +304,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matrix),
 		cmocka_unit_test(soft_ends),
+		cmocka_unit_test(unseen),
 		cmocka_unit_test(turned_base64),
 		cmocka_unit_test(lower_base32),
 		cmocka_unit_test(dumps),

@@ -26,9 +26,18 @@ number(const uint8_t *p, size_t len, unsigned base, size_t max, uint32_t *value)
 static bool
 invisible(uint32_t c)
 {
-	return c == 0xad || c == 0x34f || (c >= 0x200b && c <= 0x200f) ||
-	    (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
-	    (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff;
+	static const struct { uint32_t first, last; } ranges[] = {
+		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },
+		{ 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x202a, 0x202e }, { 0x2060, 0x206f },
+		{ 0x3164, 0x3164 }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },
+		{ 0xfff0, 0xfffb }, { 0xe0000, 0xe001f }, { 0xe007f, 0xe0fff },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]) && c >= ranges[i].first; i++)
+		if (c <= ranges[i].last)
+			return true;
+	return false;
 }
 
 /* What an other character stands for: one of full width, or a tag that is not seen; 0:
@@ -48,7 +57,7 @@ coded(size_t used, uint32_t value)
 	struct scan_step step = { used, 1, { (uint8_t)value }, 0 };
 
 	if (value > 0xff)
-		step.out[0] = 0xff;
+		step.out[0] = stands_for(value) != 0 ? stands_for(value) : 0xff;
 	if (value == 0 || invisible(value))
 		step.n = 0;
 	return step;
@@ -93,19 +102,20 @@ backslash(const uint8_t *p, size_t len)
 static struct scan_step
 entity(const uint8_t *p, size_t len)
 {
-	static const struct { char name[10], c; } named[] = {
+	static const struct { char name[18], c; } named[] = {
 		{ "&amp;", '&' }, { "&quot;", '"' }, { "&apos;", '\'' },
 		{ "&lt;", '<' }, { "&gt;", '>' }, { "&lowbar;", '_' },
 		{ "&equals;", '=' }, { "&plus;", '+' }, { "&sol;", '/' },
 		{ "&period;", '.' }, { "&hyphen;", '-' }, { "&dash;", '-' },
-		{ "&colon;", ':' },
+		{ "&colon;", ':' }, { "&shy;", 0 }, { "&zwj;", 0 }, { "&zwnj;", 0 },
+		{ "&lrm;", 0 }, { "&rlm;", 0 }, { "&NoBreak;", 0 }, { "&ZeroWidthSpace;", 0 },
 	};
 	struct scan_step none = SCAN_NO_STEP;
 	size_t i, n, name_len, digits;
 	uint32_t value;
 	bool hex;
 
-	if (len < 3 || (p[1] != '#' && !islower(p[1])))
+	if (len < 3 || (p[1] != '#' && !isalpha(p[1])))
 		return none;
 	if (len > 3 && p[1] == '#') {
 		hex = (p[2] | 0x20) == 'x';

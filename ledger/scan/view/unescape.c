@@ -8,6 +8,7 @@
 
 #define CONTEXT 48	/* bytes kept in front of a word that was escaped */
 #define WORD_MAX 65536	/* of it in front of its first escape */
+#define SOFT_HYPHEN 0xad	/* in Latin-1; in UTF-8 the last byte of some characters */
 #define NEAR 4		/* bytes from a space to what may be an escape again */
 
 enum { PLAIN, ESCAPE, LINE_END, QUOTE, DROPPED, BACKSPACE, COLOUR, UTF8 };
@@ -90,6 +91,16 @@ soft_end(const struct work *w)
 	return step;
 }
 
+/* Whether what was decoded last may be a character's in UTF-8, which goes on. */
+static bool
+in_utf8(const struct work *w)
+{
+	size_t len;
+	const uint8_t *out = before(w, &len);
+
+	return len > 0 && out[-1] >= 0x80;
+}
+
 static struct scan_step
 escape_at(const struct work *w, const uint8_t *p, size_t len)
 {
@@ -98,6 +109,8 @@ escape_at(const struct work *w, const uint8_t *p, size_t len)
 	if ((*p == '=' || *p == '\\') && ends_line(p, len) && (step = soft_end(w)).used > 0)
 		return step;
 	step = scan_escape(p, len);
+	if (step.used > 0 && step.n == 0 && step.out[0] == SOFT_HYPHEN && in_utf8(w))
+		step.n = 1;
 	/* "size=42" is no quoted-printable */
 	return step.used > 0 && *p == '=' && !w->open && !within_word(p,
 	    w->at - w->floor, len, w->part->least) ? SCAN_NO_STEP : step;
@@ -147,7 +160,7 @@ promising(const uint8_t *p, size_t len, size_t at)
 	case '=':
 		return scan_nibble(next) >= 0 || next == '\r' || next == '\n';
 	case '&':
-		return next == '#' || islower(next);
+		return next == '#' || isalpha(next);
 	case '\r':
 	case '\n':
 		return at == 0 || scan_in_word(p[at - 1]) || p[at - 1] < 0x20 || p[at - 1] >= 0x80 ||
@@ -337,8 +350,9 @@ is_step_again(uint8_t c, bool line_end, uint8_t before, uint8_t behind)
 {
 	if (line_end)
 		return scan_glues(before) || scan_is_mark(behind);
-	return kind[c] == ESCAPE || (scan_is_quote(c) && scan_in_word(before) &&
-	    scan_glues(behind));
+	if (kind[c] >= BACKSPACE || kind[c] == ESCAPE)
+		return true;
+	return scan_is_quote(c) && scan_in_word(before) && scan_glues(behind);
 }
 
 /* What a step writes is not looked at again, except for a line end, which may
