@@ -39,7 +39,7 @@ class Engine:
 
     def metadata(self, _method, name, _query, _body):
         versions = {str(i): {"created_time": v["time"], "deletion_time": v["deleted"], "destroyed": v["data"] is None}
-                    for i, v in enumerate(self.objects[name], 1)}
+                    for i, v in reversed(list(enumerate(self.objects[name], 1)))}      # nobody promised an order
         return 200, {"data": {"current_version": len(versions), "versions": versions}}
 
     def data(self, method, name, query, body):
@@ -51,7 +51,7 @@ class Engine:
             return 200, {"data": {"version": len(self.versions(name)), "created_time": now, "deletion_time": "", "destroyed": False}}
         number = int(query.get("version", [len(self.objects[name])])[0])
         version = self.objects[name][number - 1]
-        if version["data"] is None or version["deleted"]:
+        if version["data"] is None or version["deleted"] and version["deleted"] < datetime.datetime.utcnow().isoformat():
             return 404, {"data": {"data": None, "metadata": {"version": number}}}
         return 200, {"data": {"data": version["data"], "metadata": {"version": number}}}
 
