@@ -175,6 +175,29 @@ unseen(void **state)
 	}
 }
 
+/* Base64 in the lines of a letter that is answered, cut anywhere in the token. */
+static void
+quoted_base64(void **state)
+{
+	static const char *const marks[] = { "> ", ">", ">> ", "> > " };
+	char plain[128], digits[256], text[1024];
+	size_t m, before, i, n;
+
+	for (m = 0; m < sizeof(marks) / sizeof(marks[0]); m++) {
+		for (before = 0; before < 24; before++) {
+			snprintf(plain, sizeof(plain), "%.*s %s and more", (int)before,
+			    "some words in front of it", GHP);
+			sodium_bin2base64(digits, sizeof(digits), (const uint8_t *)plain,
+			    strlen(plain), sodium_base64_VARIANT_ORIGINAL);
+			n = (size_t)snprintf(text, sizeof(text), "They wrote:\n");
+			for (i = 0; i < strlen(digits); i += 20)
+				n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.20s\n",
+				    marks[m], digits + i);
+			assert_int_equal(scan(text, n).surely, 1);
+		}
+	}
+}
+
 static void
 turn(char *text)
 {
@@ -305,6 +328,7 @@ main(void)
 		cmocka_unit_test(matrix),
 		cmocka_unit_test(soft_ends),
 		cmocka_unit_test(unseen),
+		cmocka_unit_test(quoted_base64),
 		cmocka_unit_test(turned_base64),
 		cmocka_unit_test(lower_base32),
 		cmocka_unit_test(dumps),
