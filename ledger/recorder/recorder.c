@@ -1,3 +1,4 @@
+#include "ledger/recorder/clock.h"
 #include "ledger/recorder/recorder.h"
 #include "ledger/io.h"
 #include "ledger/record/json_out.h"
@@ -39,15 +40,6 @@ struct recorder {
 	bool seal;		/* somebody in this batch waits for a checkpoint */
 };
 
-static int64_t
-now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void
 break_down(struct recorder *recorder)
 {
@@ -82,7 +74,7 @@ checkpoint(struct recorder *recorder)
 	recorder->counts.checkpoints += news;
 	recorder->counts.signed_size = recorder->store.signed_size;
 	channel_count(recorder->setup.channel, &recorder->counts);
-	recorder->checkpoint_at = now_ms() + recorder->setup.checkpoint_ms;
+	recorder->checkpoint_at = clock_ms() + recorder->setup.checkpoint_ms;
 	return 0;
 }
 
@@ -90,7 +82,7 @@ static bool
 checkpoint_due(const struct recorder *recorder)
 {
 	return recorder->store.signed_size != recorder->store.committed &&
-	    now_ms() >= recorder->checkpoint_at;
+	    clock_ms() >= recorder->checkpoint_at;
 }
 
 /* A ledger that follows another names its last checkpoint in its first record. */
@@ -370,7 +362,7 @@ epoch_left_ms(const struct recorder *recorder)
 	    recorder->store.born_s * 1000000;
 	int64_t until_us = began_us + (int64_t)recorder->setup.epoch_s * 1000000;
 
-	return (until_us - scribe_now_us()) / 1000;
+	return (until_us - clock_wall_us()) / 1000;
 }
 
 /* Anything but the record that began it? */
@@ -392,7 +384,7 @@ rotation_due(const struct recorder *recorder)
 	uint64_t records;
 
 	if (recorder->broken || recorder->distrust || setup->keeper == NULL ||
-	    now_ms() < recorder->rotate_at)
+	    clock_ms() < recorder->rotate_at)
 		return NULL;
 	if (recorder->rotate)
 		return "command";
@@ -414,7 +406,7 @@ rotate(struct recorder *recorder)
 	recorder->rotate |= channel_take_rotation(recorder->setup.channel);
 	if ((reason = rotation_due(recorder)) == NULL)
 		return;
-	recorder->rotate_at = now_ms() + ROTATE_AGAIN_MS;
+	recorder->rotate_at = clock_ms() + ROTATE_AGAIN_MS;
 	switch (rekey_now(&recorder->store, &recorder->scribe,
 	    recorder->setup.keeper, reason)) {
 	case REKEY_DONE:
@@ -423,7 +415,7 @@ rotate(struct recorder *recorder)
 		recorder->counts.signed_size = recorder->store.signed_size;
 		recorder->counts.records += recorder->store.committed - before;
 		recorder->counts.epoch = recorder->store.epochs.count - 1;
-		recorder->checkpoint_at = now_ms() +
+		recorder->checkpoint_at = clock_ms() +
 		    recorder->setup.checkpoint_ms;
 		break;
 	case REKEY_LATER:
@@ -440,7 +432,7 @@ static int64_t
 rotation_wait_ms(const struct recorder *recorder, int64_t wait)
 {
 	uint64_t records;
-	int64_t left = INT32_MAX, again = recorder->rotate_at - now_ms();
+	int64_t left = INT32_MAX, again = recorder->rotate_at - clock_ms();
 
 	if (recorder->setup.keeper == NULL)
 		return wait;
@@ -457,7 +449,7 @@ rotation_wait_ms(const struct recorder *recorder, int64_t wait)
 static int
 patience_ms(const struct recorder *recorder)
 {
-	int64_t now = now_ms(), wait = INT32_MAX;
+	int64_t now = clock_ms(), wait = INT32_MAX;
 
 	if (recorder->broken)
 		return -1;
@@ -479,12 +471,12 @@ patience_ms(const struct recorder *recorder)
 static void
 prepare(struct recorder *recorder)
 {
-	if (recorder->broken || now_ms() < recorder->prepare_at ||
+	if (recorder->broken || clock_ms() < recorder->prepare_at ||
 	    !store_wants_space(&recorder->store))
 		return;
 	switch (store_prepare(&recorder->store)) {
 	case 0:
-		recorder->prepare_at = now_ms() + PREPARE_AGAIN_MS;
+		recorder->prepare_at = clock_ms() + PREPARE_AGAIN_MS;
 		break;
 	case -1:
 		break_down(recorder);

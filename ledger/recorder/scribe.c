@@ -1,29 +1,12 @@
 #include "ledger/recorder/scribe.h"
 #include "ledger/record/json_out.h"
+#include "ledger/recorder/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define NOTE_BODY_MAX 256
-
-int64_t
-scribe_now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static int64_t
-monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static struct record_slice
 slice(const char *text)
@@ -248,7 +231,7 @@ enum store_status
 scribe_note(struct scribe *scribe, const char *type, const char *body,
     size_t body_len)
 {
-	int64_t now = scribe_now_us();
+	int64_t now = clock_wall_us();
 	enum store_status status = declare_drop(scribe, now);
 
 	if (status == STORE_OK)
@@ -261,7 +244,7 @@ scribe_note(struct scribe *scribe, const char *type, const char *body,
 enum store_status
 scribe_open(struct scribe *scribe, const char *body, size_t body_len)
 {
-	const int64_t before = scribe->time_us, now = scribe_now_us();
+	const int64_t before = scribe->time_us, now = clock_wall_us();
 	enum store_status status = put_note(scribe, "open", body, body_len, now);
 
 	if (status == STORE_OK && now < before)
@@ -327,7 +310,7 @@ refuse(struct scribe *scribe, const char *reason)
 {
 	struct scribe_drop *drop = &scribe->drop;
 
-	drop->until_ms = monotonic_ms();
+	drop->until_ms = clock_ms();
 	if (drop->count == 0) {
 		drop->from = scribe->seq;
 		drop->since_ms = drop->until_ms;
@@ -342,7 +325,7 @@ refuse(struct scribe *scribe, const char *reason)
 void
 scribe_turn(struct scribe *scribe)
 {
-	scribe->turn_us = scribe_now_us();
+	scribe->turn_us = clock_wall_us();
 }
 
 /* The turn's, unless a record of our own came behind its beginning. */
@@ -350,7 +333,7 @@ static int64_t
 turn_time(const struct scribe *scribe)
 {
 	return scribe->turn_us >= scribe->time_us ? scribe->turn_us :
-	    scribe_now_us();
+	    clock_wall_us();
 }
 
 /* Ordinary records leave the reserve alone, and what must stand before this
@@ -408,6 +391,6 @@ scribe_settle(struct scribe *scribe, bool closing)
 		return STORE_OK;
 	status = store_room(scribe->store, closing, &line);
 	if (status == STORE_OK)
-		status = declare_drop(scribe, scribe_now_us());
+		status = declare_drop(scribe, clock_wall_us());
 	return status;
 }

@@ -80,6 +80,4 @@ enum store_status scribe_open(struct scribe *scribe, const char *body,
  * ordinary records, in any case when closing. */
 enum store_status scribe_settle(struct scribe *scribe, bool closing);
 
-int64_t scribe_now_us(void);
-
 #endif

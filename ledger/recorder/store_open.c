@@ -1,3 +1,4 @@
+#include "ledger/recorder/clock.h"
 #include "ledger/recorder/store.h"
 #include "ledger/io.h"
 
@@ -236,15 +237,6 @@ read_log(struct store *store, struct checkpoint *checkpoint,
 	return 0;
 }
 
-static int64_t
-now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static int
 open_last_segment(struct store *store, const struct replay *replay,
     uint64_t reserve, struct problem *problem)
@@ -299,7 +291,7 @@ store_open(struct store *store, const char *dir, uint8_t sk[NOTE_SK_LEN],
 	}
 	if (open_files(store, dir, keeper, check_all, replay, &checkpoint,
 	    problem) != 0 ||
-	    replay_set_aside(replay, store->dirfd, now_us(), torn,
+	    replay_set_aside(replay, store->dirfd, clock_wall_us(), torn,
 	    problem) != 0 ||
 	    open_last_segment(store, replay, reserve, problem) != 0)
 		goto fail;
