@@ -237,14 +237,24 @@ about_scan(const struct facts *f, char *buf, size_t cap)
 }
 
 static void
+about_secret(const struct facts *f, char *buf, size_t cap)
+{
+	const char *from = json_string_value(json_object_get(f->body, "from"));
+
+	if (from != NULL)
+		snprintf(buf, cap, "%s: token from %s, by version %" PRId64, f->secret, from,
+		    f->version);
+	else if (f->version >= 0)
+		snprintf(buf, cap, "%s %s, version %" PRId64, f->secret, f->event, f->version);
+	else
+		snprintf(buf, cap, "%s %s", f->secret, f->event);
+}
+
+static void
 about_lifecycle(const struct facts *f, char *buf, size_t cap)
 {
-	const bool secret = strcmp(f->type, "secret") == 0;
-
-	if (secret && f->version >= 0)
-		snprintf(buf, cap, "%s %s, version %" PRId64, f->secret, f->event, f->version);
-	else if (secret)
-		snprintf(buf, cap, "%s %s", f->secret, f->event);
+	if (strcmp(f->type, "secret") == 0)
+		about_secret(f, buf, cap);
 	else if (strcmp(f->type, "teardown") == 0)
 		about_teardown(f, buf, cap);
 	else if (strcmp(f->type, "scan") == 0)
