@@ -13,10 +13,12 @@
 
 #include <sodium.h>
 
-#define OLD_MAX 8		/* superseded tokens that are still known, of each */
+#define OLD_MAX 64		/* superseded tokens that are still known, of each */
 #define KNOWN_MS 3600000	/* after its end a token may still stand in an answer */
 #define LOOK_MS 30000		/* the clock that is waited by stands while the machine sleeps */
 #define STORE_AGAIN_MS 10000
+#define ASK_LEAST_MS 1000	/* from one answer to the next question */
+#define STOP_MS 5000		/* an answer on its way is waited for: it may replace a refresh token */
 #define AGAIN_MAX_MS 60000	/* between tries that may go well */
 #define FINAL_AGAIN_MS 600000	/* and where somebody has to do something */
 
@@ -38,7 +40,8 @@ struct item {
 	bool idle;		/* nobody wants it */
 	struct secret *token;	/* NULL: none */
 	int64_t until_ms, until_s;
-	int64_t due_ms;		/* when it is to be asked for again */
+	int64_t ask_ms;		/* when it is to be asked for again */
+	int64_t due_ms;		/* that, or earlier where something is still to be stored */
 	unsigned failures;	/* in a row */
 	char why[256];		/* of the last one, or "" */
 	struct old old[OLD_MAX];
@@ -51,8 +54,8 @@ struct minter {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t thread;
-	bool started;
-	atomic_bool stop;
+	bool started, ended;
+	atomic_bool stop, give_up;
 	struct item *first;
 };
 
@@ -93,7 +96,13 @@ static void
 retire(struct item *item)
 {
 	struct old *old = &item->old[item->next_old];
+	const int64_t now = minter_now_ms();
 
+	for (unsigned i = 0; i < OLD_MAX; i++)
+		if (now >= item->old[i].until_ms + KNOWN_MS) {
+			secret_unref(item->old[i].token);
+			item->old[i].token = NULL;
+		}
 	if (item->token == NULL)
 		return;
 	secret_unref(old->token);
@@ -105,12 +114,18 @@ retire(struct item *item)
 static void
 begin(struct item *item, uint32_t version, struct secret *source)
 {
+	/* What is still to be stored counts: what is stored is used up. */
+	const bool newer = item->unstored && item->version == version;
+
 	retire(item);
-	secret_unref(item->source);
-	item->source = secret_ref(source);
+	if (!newer) {
+		secret_unref(item->source);
+		item->source = secret_ref(source);
+	}
 	item->version = version;
-	item->unstored = item->asked = item->wrong = item->idle = false;
-	item->due_ms = 0;
+	item->unstored = newer;
+	item->asked = item->wrong = item->idle = false;
+	item->ask_ms = item->due_ms = 0;
 	item->failures = 0;
 	item->why[0] = '\0';
 }
@@ -129,21 +144,31 @@ add(struct minter *minter, const char *name)
 	return item;
 }
 
+/* Who has waited longest comes first, or slow servers would have all turns. */
 static struct item *
 next_due(const struct minter *minter, int64_t *wait_ms)
 {
 	const int64_t now = minter_now_ms();
+	struct item *first = NULL;
 
-	*wait_ms = LOOK_MS;
-	for (struct item *item = minter->first; item != NULL; item = item->next) {
-		if (item->idle || item->wrong)
-			continue;
-		if (item->due_ms <= now)
-			return item;
-		if (item->due_ms - now < *wait_ms)
-			*wait_ms = item->due_ms - now;
-	}
+	for (struct item *item = minter->first; item != NULL; item = item->next)
+		if (!item->idle && !item->wrong &&
+		    (first == NULL || item->due_ms < first->due_ms))
+			first = item;
+	if (first != NULL && first->due_ms <= now)
+		return first;
+	*wait_ms = first != NULL && first->due_ms - now < LOOK_MS ?
+	    first->due_ms - now : LOOK_MS;
 	return NULL;
+}
+
+static void
+plan(struct item *item)
+{
+	const int64_t store_ms = minter_now_ms() + STORE_AGAIN_MS;
+
+	item->due_ms = item->unstored && store_ms < item->ask_ms ? store_ms :
+	    item->ask_ms;
 }
 
 /* --- the thread ------------------------------------------------------------ */
@@ -174,8 +199,21 @@ failed(struct item *item, const char *why, bool final)
 		log_event(LOG_WARNING, "mint_failed", "%s: no token: %s", item->name,
 		    why);
 	item->asked = true;
-	item->due_ms = minter_now_ms() + (final ? FINAL_AGAIN_MS : again);
+	item->ask_ms = minter_now_ms() + (final ? FINAL_AGAIN_MS : again);
+	plan(item);
 	snprintf(item->why, sizeof(item->why), "%s", why);
+}
+
+/* While something is to be stored first, as late as can be: each answer may replace it. */
+static int64_t
+ask_again(const struct item *item, int64_t began_ms, int64_t life_ms)
+{
+	const int64_t least = minter_now_ms() + ASK_LEAST_MS,
+	    late = item->unstored ? item->until_ms - STORE_AGAIN_MS : 0;
+	int64_t at = began_ms + life_ms / 5 * 4;
+
+	at = at < late ? late : at;
+	return at < least ? least : at;
 }
 
 static void
@@ -189,7 +227,8 @@ keep(struct item *item, struct asking *asking)
 	item->until_ms = asking->began_ms + life_ms - (life_ms / 10 < 5000 ?
 	    life_ms / 10 : 5000);
 	item->until_s = time(NULL) + asking->answer.life_s;
-	item->due_ms = asking->began_ms + life_ms / 5 * 4;
+	item->ask_ms = ask_again(item, asking->began_ms, life_ms);
+	plan(item);
 	if (item->failures > 0)
 		log_event(LOG_INFO, "mint_again", "%s: tokens are to be had again",
 		    item->name);
@@ -203,13 +242,19 @@ keep(struct item *item, struct asking *asking)
 static int
 renew(struct item *item, struct asking *asking, const struct mint_source *source)
 {
-	struct secret *next;
-	char *value;
+	struct secret *next = NULL;
+	struct mint_source read;
+	char *value, unshown[256];
 
 	if (asking->answer.refresh_token == NULL)
 		return 0;
 	value = mint_source_with(source, secret_bytes(asking->answer.refresh_token));
-	next = value == NULL ? NULL : secret_new(value, strlen(value));
+	/* What could not be read again would be the end of it. */
+	if (value != NULL && mint_source_read(slice_of(value), &read, unshown,
+	    sizeof(unshown)) == 0) {
+		mint_source_free(&read);
+		next = secret_new(value, strlen(value));
+	}
 	if (value != NULL)
 		sodium_memzero(value, strlen(value));
 	free(value);
@@ -238,8 +283,7 @@ store(struct minter *minter, struct item *item)
 	if (stored && item->source == value) {
 		item->version = version;
 		item->unstored = false;
-	} else if (!stored && item->unstored)
-		item->due_ms = minter_now_ms() + STORE_AGAIN_MS;
+	}
 	secret_unref(value);
 }
 
@@ -252,7 +296,8 @@ take_answer(struct minter *minter, struct asking *asking,
 	int recorded;
 
 	if (renew(item, asking, source) != 0) {
-		failed(item, "out of (locked) memory", false);
+		failed(item, "its new refresh token cannot be stored, or (locked) "
+		    "memory is out", false);
 		return;
 	}
 	if (item->unstored)
@@ -290,7 +335,7 @@ ask(struct minter *minter, struct item *item)
 	formed = mint_source_read(secret_bytes(asking.source), &source, asking.why,
 	    sizeof(asking.why)) == 0;
 	if (formed)
-		got = mint_fetch(minter->conf, &source, &minter->stop, &asking.answer, asking.host,
+		got = mint_fetch(minter->conf, &source, &minter->give_up, &asking.answer, asking.host,
 		    asking.why, sizeof(asking.why));
 	pthread_mutex_lock(&minter->lock);
 	if (still(&asking) && !formed) {
@@ -311,14 +356,16 @@ ask(struct minter *minter, struct item *item)
 static bool
 let_go(struct minter *minter, struct item *item)
 {
-	const struct secret *source = item->source;
+	struct secret *source = secret_ref(item->source);
 	const uint32_t version = item->version;
-	bool wanted;
+	bool unwanted;
 
 	pthread_mutex_unlock(&minter->lock);
-	wanted = minter->calls.wanted(minter->calls.arg, item->name, version);
+	unwanted = !minter->calls.wanted(minter->calls.arg, item->name, version);
 	pthread_mutex_lock(&minter->lock);
-	if (wanted || item->source != source)
+	unwanted = unwanted && item->source == source;
+	secret_unref(source);
+	if (!unwanted)
 		return false;
 	retire(item);
 	item->idle = true;
@@ -333,9 +380,10 @@ attend(struct minter *minter, struct item *item)
 		return;
 	if (item->unstored)
 		store(minter, item);
-	if (!item->unstored || item->token == NULL ||
-	    item->until_ms < minter_now_ms() + STORE_AGAIN_MS)
+	if (item->ask_ms <= minter_now_ms())
 		ask(minter, item);
+	else
+		plan(item);
 }
 
 static void *
@@ -356,6 +404,8 @@ work(void *arg)
 		until = from_now(wait_ms);
 		pthread_cond_timedwait(&minter->changed, &minter->lock, &until);
 	}
+	minter->ended = true;
+	pthread_cond_broadcast(&minter->changed);
 	pthread_mutex_unlock(&minter->lock);
 	return NULL;
 }
@@ -397,11 +447,17 @@ minter_start(struct minter *minter, const struct minter_calls *calls)
 void
 minter_stop(struct minter *minter)
 {
+	const struct timespec until = from_now(STOP_MS);
+
 	if (minter == NULL || !minter->started)
 		return;
 	pthread_mutex_lock(&minter->lock);
 	atomic_store(&minter->stop, true);
 	pthread_cond_broadcast(&minter->changed);
+	while (!minter->ended && pthread_cond_timedwait(&minter->changed,
+	    &minter->lock, &until) == 0)
+		;
+	atomic_store(&minter->give_up, true);
 	pthread_mutex_unlock(&minter->lock);
 	pthread_join(minter->thread, NULL);
 	minter->started = false;

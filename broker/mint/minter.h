@@ -34,7 +34,8 @@ struct minter_calls {
 struct minter *minter_new(const struct conf *conf);
 /* 0, or -1: no thread could be had. */
 int minter_start(struct minter *minter, const struct minter_calls *calls);
-/* Ends the thread, within about a second. */
+/* Ends the thread, once an answer that is on its way is there, which is waited for some
+ * seconds: a refresh token that counts from now on may be in it. */
 void minter_stop(struct minter *minter);	/* NULL-safe */
 void minter_free(struct minter *minter);	/* stopped; NULL-safe */
 
