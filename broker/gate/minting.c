@@ -35,18 +35,29 @@ wanted(void *arg, const char *name, uint32_t version)
 	return got == version;
 }
 
+/* The next version, unless somebody stored another; one that is there already was stored
+ * when its store's answer got lost. */
 static bool
-is_current(struct gate *gate, const char *name, uint32_t version,
+put_next(struct gate *gate, const char *name, uint32_t *version, struct slice value,
     struct vault_error *error)
 {
 	struct secret *secret = NULL;
 	uint32_t got = 0;
+	bool there;
 
 	if (vault_get(gate->vault, name, 0, &secret, &got, error) != VAULT_OK)
 		return false;
+	there = got != *version && secret_equal(secret, value.p, value.n);
 	secret_unref(secret);
+	if (there) {
+		*version = got;
+		return true;
+	}
+	if (got == *version)
+		return vault_put(gate->vault, name, value.p, value.n, true, version,
+		    error) == VAULT_OK;
 	vault_fail(error, VAULT_INVALID, "another version was stored meanwhile");
-	return got == version;
+	return false;
 }
 
 /* What is used up goes: it is of no use to anybody but who would like to try. */
@@ -72,8 +83,7 @@ store(void *arg, const char *name, uint32_t *version, struct slice value)
 	bool stored;
 
 	pthread_mutex_lock(&gate->admin);
-	stored = is_current(gate, name, before, &error) && vault_put(gate->vault, name,
-	    value.p, value.n, true, version, &error) == VAULT_OK;
+	stored = put_next(gate, name, version, value, &error);
 	if (stored) {
 		(void)gate_secret_record(gate, gate->mint_port, &(struct secret_event){
 		    .event = "renewed", .name = name, .version = *version }, &unwritten);

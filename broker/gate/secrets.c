@@ -329,19 +329,35 @@ secrets_lack(struct secrets *secrets, char *buf, size_t cap)
 	pthread_rwlock_unlock(&secrets->lock);
 }
 
+/* Has the minter another, or does it not know that one is wanted? */
+static bool
+token_stale(struct secrets *secrets, const char *name)
+{
+	int64_t until_s = 0;
+	char why[8];
+
+	if (secrets->minter == NULL)
+		return false;
+	minter_hurry(secrets->minter);
+	return !minter_tell(secrets->minter, name, &until_s, why, sizeof(why)) ||
+	    until_s != 0;
+}
+
 /* Of one that is held: is it to be used, and what is taken in the place of the vault's
- * value? */
+ * value?  A store that began anew may give other bytes under the same number. */
 static enum secrets_result
 use(struct secrets *secrets, const struct held *held, struct secret **secret)
 {
+	const struct slice value = secret_bytes(*secret);
+
+	if (mint_source_p(value) != held->minted || (!held->minted &&
+	    held->secret != NULL && !secret_equal(held->secret, value.p, value.n)))
+		return SECRETS_STALE;
 	if (!held->minted)
 		return held->secret != NULL ? SECRETS_TAKEN :
 		    held->signs ? SECRETS_NO_KEY : SECRETS_SHORT;
-	if (held->secret == NULL || minter_now_ms() >= held->until_ms) {
-		if (secrets->minter != NULL)
-			minter_hurry(secrets->minter);
-		return SECRETS_NO_TOKEN;
-	}
+	if (held->secret == NULL || minter_now_ms() >= held->until_ms)
+		return token_stale(secrets, held->name) ? SECRETS_STALE : SECRETS_NO_TOKEN;
 	secret_unref(*secret);
 	*secret = secret_ref(held->secret);
 	return SECRETS_TAKEN;

@@ -30,6 +30,39 @@ closes(const struct policy_input *input, struct policy_decision *out)
 	close_run();
 }
 
+static bool
+secret_is(const char *text)
+{
+	return verdict.secret != NULL && secret_equal(verdict.secret, text, strlen(text));
+}
+
+/* A server's store that was emptied and filled again counts from 1, too: what is behind a
+ * number is another secret, recognised as such, and no login that tokens are got with. */
+static void
+test_other_bytes_of_the_same_version(void **state)
+{
+	static const char other[] = "another-secret-under-the-same-number",
+	    source[] = "mint:{\"v\":1,\"flow\":\"client_credentials\"}";
+
+	begin(&s, DATA(""));
+	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
+	allowed("hub");
+	assert_true(secret_is(REAL_ONE));
+	memcpy(fake_entries[0].bytes, other, fake_entries[0].len = strlen(other));
+	forget_one();
+	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
+	allowed("hub");
+	assert_true(secret_is(other));
+	ask(&s, "GET", "https://open.example.com/?x=another-secret-under-the-same-number", "");
+	refused(403, "credential/raw-secret");
+	memcpy(fake_entries[0].bytes, source, fake_entries[0].len = strlen(source));
+	forget_one();
+	ask(&s, "GET", "https://api.example.com/", bearer(s.hub));
+	refused(503, "secret/no-token");
+	gate_verdict_release(&verdict);
+	end(&s);
+}
+
 /* Behind a teardown nothing is allowed, or evidence that looks whole would lack it. */
 static void
 test_closed_while_asked_for_an_action(void **state)
@@ -465,6 +498,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_other_bytes_of_the_same_version),
 		cmocka_unit_test(test_closed_while_asked_for_an_action),
 		cmocka_unit_test(test_closed_while_asked_for_a_grant),
 		cmocka_unit_test(test_closed_while_a_request_is_judged),
