@@ -211,6 +211,7 @@ cmd_verify(int argc, char **argv)
 const struct opt cmd_verify_opts[] = {
 	{ "key", 'k', "KEY", false, "the log's public key" },
 	{ "trust", 0, "FILE", false, "a trust policy instead of a key" },
+	{ "epochs", 0, "FILE", false, "a bundle: how later keys follow" },
 	{ "head", 0, "FILE", false, "a checkpoint that was saved before" },
 	{ "save-head", 0, "FILE", false, "save this checkpoint for the next time" },
 	{ "since", 0, "FILE", false, "verify what is new since that checkpoint" },

@@ -40,7 +40,7 @@ _countersign()
 	" policy reload") words="--help" ;;
 	" policy renew") words="--help" ;;
 	" bundle") words="--output --directory --coverage --truth --ledger --help" ;;
-	" verify") words="--key --trust --head --save-head --since --truth --truth-window --no-scan --tags --json --html --sarif --no-progress --threads --color --version --help" ;;
+	" verify") words="--key --trust --epochs --head --save-head --since --truth --truth-window --no-scan --tags --json --html --sarif --no-progress --threads --color --version --help" ;;
 	" scan") words="--tags --tags-commitment --no-vault --baseline --write-baseline --advisory --json --sarif --quiet --color --version --help" ;;
 	" coverage") words="import key sign reconcile show --help" ;;
 	" coverage import") words="--format --source --instance --base --field --client --resolve --protocol --exhaustive --from --to --sign --output --help" ;;

@@ -149,6 +149,7 @@ complete -c countersign -n '__countersign_at " bundle"' -l help -d 'show this an
 complete -c countersign -f -n '__countersign_at ""' -a verify -d 'Verify a run\'s evidence, by default the last one\'s'
 complete -c countersign -n '__countersign_at " verify"' -l key -r -d 'the log\'s public key'
 complete -c countersign -n '__countersign_at " verify"' -l trust -r -d 'a trust policy instead of a key'
+complete -c countersign -n '__countersign_at " verify"' -l epochs -r -d 'a bundle: how later keys follow'
 complete -c countersign -n '__countersign_at " verify"' -l head -r -d 'a checkpoint that was saved before'
 complete -c countersign -n '__countersign_at " verify"' -l save-head -r -d 'save this checkpoint for the next time'
 complete -c countersign -n '__countersign_at " verify"' -l since -r -d 'verify what is new since that checkpoint'

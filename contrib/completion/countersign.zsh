@@ -227,6 +227,7 @@ case "$at" in
 	' verify') offer=(
 		'--key:the log'\''s public key'
 		'--trust:a trust policy instead of a key'
+		'--epochs:a bundle\: how later keys follow'
 		'--head:a checkpoint that was saved before'
 		'--save-head:save this checkpoint for the next time'
 		'--since:verify what is new since that checkpoint'

@@ -5,7 +5,9 @@
  *   {
  *     "v": 1,
  *     "logs": [{"key": "VKEY",                 its name is the origin
- *               "epochs": [{"epoch": 2, "key": "VKEY"}]}],   also pinned
+ *               "epochs": [{"epoch": 2, "key": "VKEY"}]}],   also pinned: a ledger
+ *                                              that does not reach it is cut, a bundle
+ *                                              or a proof is not established
  *     "witnesses": ["VKEY", ...],              cosignature/v1
  *     "quorum": 2,                             so many of them
  *     "authorities": [{"name": "example", "ca_file": "tsa.pem"}],

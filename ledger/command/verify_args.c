@@ -21,6 +21,8 @@ static const char help[] =
 "                       vkey itself%s%s\n"
 "      --trust=FILE     a trust policy instead of a key: logs, witnesses and their\n"
 "                       quorum, time stamp authorities, freshness\n"
+"      --epochs=FILE    a bundle: what GET /v1/ledger/epochs gave: how later keys\n"
+"                       follow from the pinned one, further than the bundle says\n"
 "      --head=FILE      a checkpoint that you saved before: the ledger must have\n"
 "                       grown from it\n"
 "      --save-head=FILE save this checkpoint, if it is good, for the next time\n"
@@ -80,7 +82,7 @@ outputs_clash(const struct verify_args *args)
 {
 	const char *const out[] = { args->html, args->sarif, args->save_head };
 	const char *const in[] = { args->path, args->key, args->trust, args->tags,
-	    args->head, args->since };
+	    args->epochs, args->head, args->since };
 	size_t i, k;
 
 	for (i = 0; i < 3; i++) {
@@ -89,7 +91,7 @@ outputs_clash(const struct verify_args *args)
 		for (k = 0; k < i; k++)
 			if (out_file_same(out[i], out[k]))
 				return true;
-		for (k = 0; k < (i == 2 ? 4 : 6); k++)
+		for (k = 0; k < (i == 2 ? 5 : 7); k++)
 			if (out_file_same(out[i], in[k]))
 				return true;
 		for (k = 0; k < args->truths; k++)
@@ -178,6 +180,7 @@ take_color(void *context, const char *value)
 static const struct option_row options[] = {
 	{ "key", 'k', OPTION_TEXT, AT(key), NULL },
 	{ "trust", 0, OPTION_TEXT, AT(trust), NULL },
+	{ "epochs", 0, OPTION_TEXT, AT(epochs), NULL },
 	{ "head", 0, OPTION_TEXT, AT(head), NULL },
 	{ "save-head", 0, OPTION_TEXT, AT(save_head), NULL },
 	{ "since", 0, OPTION_TAKE, 0, take_since },

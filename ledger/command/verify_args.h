@@ -11,7 +11,8 @@
 enum { EXIT_USAGE_OR_IO = 3 };
 
 struct verify_args {
-	const char *path, *key, *trust, *head, *save_head, *since, *sarif, *html, *tags;
+	const char *path, *key, *trust, *epochs, *head, *save_head, *since, *sarif, *html,
+	    *tags;
 	const char *dir;	/* where the files are: path, or what it was unpacked to */
 	const char *truth[COVERAGE_SOURCES_MAX];
 	size_t truths;

@@ -289,7 +289,7 @@ verify_files(const struct verify_args *args, const struct verify_defaults *defau
 {
 	struct progress progress;
 	struct verify_options options = { .path = args->dir, .key = key, .trust = trust,
-	    .since = args->since != NULL, .head = args->since != NULL ? args->since : args->head,
+	    .epochs = args->epochs, .since = args->since != NULL, .head = args->since != NULL ? args->since : args->head,
 	    .threads = args->threads, .progress = progress_step, .context = &progress };
 	char why[WHY];
 	struct scanner *scanner = make_scanner(args, defaults, why);

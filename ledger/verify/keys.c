@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include "ledger/anchor/anchor.h"
 #include "ledger/evidence/evidence.h"
 #include "ledger/verify/keys.h"
+#include "ledger/input.h"
 
 #define CLOCKS_APART_S 300	/* of the recorder and of those who vouch */
 
@@ -16,6 +18,23 @@ static const char *
 path_of(const struct load *load)
 {
 	return load->kind == VERIFY_BUNDLE ? "keys/" EPOCHS_FILE : EPOCHS_FILE;
+}
+
+/* A ledger goes on; an earlier run's bundle need not, but whoever took keys out of a
+ * later one's (its manifest is not signed) leaves the same. */
+static void
+not_reached(const struct load *load, uint64_t epoch, struct verify_result *result)
+{
+	const unsigned last = load->epochs.count - 1;
+
+	if (load->kind == VERIFY_LEDGER)
+		verify_find(result, VERIFY_GAP, "rollback", "the policy pins the key of "
+		    "epoch %" PRIu64 ", this ledger has %u: what came later is gone",
+		    epoch, last);
+	else
+		verify_find(result, VERIFY_NOT_ESTABLISHED, "key", "the policy pins the "
+		    "key of epoch %" PRIu64 ", and the keys here end at epoch %u: whether "
+		    "the one that signed was in force is not known (--epochs)", epoch, last);
 }
 
 /* Another key than one that the policy pins for that epoch. */
@@ -30,11 +49,7 @@ check_pinned(const struct load *load, const struct verify_options *options,
 		const struct trust_epoch *want = &log->epoch[i];
 
 		if (want->epoch >= load->epochs.count) {
-			/* an earlier run's bundle need not reach it */
-			if (load->kind == VERIFY_LEDGER)
-				verify_find(result, VERIFY_GAP, "rollback", "the policy pins "
-				    "the key of epoch %" PRIu64 ", this ledger has %u: what "
-				    "came later is gone", want->epoch, load->epochs.count - 1);
+			not_reached(load, want->epoch, result);
 			continue;
 		}
 		if (memcmp(load->epochs.epoch[want->epoch].key.pk, want->key.pk,
@@ -69,8 +84,83 @@ add_seals(struct load *load, const char *text, size_t len)
 	return 0;
 }
 
-int
-keys_load(struct load *load, const struct verify_options *options,
+/* The whole file `epochs` that the verifier brings, to be freed; NULL with a message. */
+static char *
+read_given(const char *path, size_t *len, char *err, size_t err_len)
+{
+	FILE *in = input_open(path);
+	char *text = in != NULL ? malloc(EPOCHS_BYTES_MAX + 1) : NULL;
+	const char *why = in != NULL ? "out of memory" : input_why(errno);
+
+	if (text != NULL) {
+		*len = fread(text, 1, EPOCHS_BYTES_MAX + 1, in);
+		why = ferror(in) ? strerror(errno) : *len > EPOCHS_BYTES_MAX ?
+		    "too long" : NULL;
+	}
+	if (in != NULL)
+		fclose(in);
+	if (why == NULL)
+		return text;
+	snprintf(err, err_len, "%.200s: the epochs cannot be read: %s", path, why);
+	free(text);
+	return NULL;
+}
+
+/* Does one begin with the other? */
+static bool
+agree(const struct epochs *a, const struct epochs *b)
+{
+	const unsigned count = a->count < b->count ? a->count : b->count;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (memcmp(a->epoch[i].key.pk, b->epoch[i].key.pk, NOTE_PK_LEN) != 0 ||
+		    (i + 1 < count && a->epoch[i].until != b->epoch[i].until))
+			return false;
+	}
+	return true;
+}
+
+/* The keys that the verifier brings for a bundle go before those in it where they
+ * reach further.  0, or -1 with a message. */
+static int
+take_given(struct load *load, const struct verify_options *options,
+    struct verify_result *result, char *err, size_t err_len)
+{
+	struct epochs given = { .count = 0 };
+	const char *why = "out of memory";
+	size_t len;
+	char *text = read_given(options->epochs, &len, err, err_len);
+	int status = -1;
+
+	if (text == NULL)
+		return -1;
+	if (epochs_pin(&given, options->key) != 0 ||
+	    epochs_follow(&given, text, len, &why) != 0) {
+		snprintf(err, err_len, "%.200s: %s", options->epochs, why);
+		goto out;
+	}
+	status = 0;
+	if (!agree(&load->epochs, &given)) {
+		verify_of_file(verify_find(result, VERIFY_GAP, "fork", "%s: other keys than "
+		    "those of --epochs follow from the pinned one", path_of(load)),
+		    path_of(load));
+	} else if (given.count > load->epochs.count) {
+		const struct epochs own = load->epochs;
+
+		load->epochs = given;
+		given = own;	/* to be freed */
+		if ((status = add_seals(load, text, len)) != 0)
+			snprintf(err, err_len, "out of memory");
+	}
+out:
+	epochs_free(&given);
+	free(text);
+	return status;
+}
+
+/* Those that the files hold.  0, or -1 where memory lacks. */
+static int
+load_own(struct load *load, const struct verify_options *options,
     struct verify_result *result)
 {
 	const char *why = "";
@@ -78,8 +168,6 @@ keys_load(struct load *load, const struct verify_options *options,
 	char *text;
 	int status = 0;
 
-	if (options->key == NULL)
-		return 0;
 	epochs_free(&load->epochs);
 	if (epochs_pin(&load->epochs, options->key) != 0)
 		return -1;
@@ -95,8 +183,27 @@ keys_load(struct load *load, const struct verify_options *options,
 	if (text != NULL)
 		status = add_seals(load, text, len);
 	free(text);
-	check_pinned(load, options, result);
 	return status;
+}
+
+int
+keys_load(struct load *load, const struct verify_options *options,
+    struct verify_result *result, char *err, size_t err_len)
+{
+	if (options->epochs != NULL && load->kind == VERIFY_LEDGER) {
+		snprintf(err, err_len, "--epochs is for a bundle: a ledger has its own");
+		return -1;
+	}
+	if (options->key == NULL)
+		return 0;
+	if (load_own(load, options, result) != 0) {
+		snprintf(err, err_len, "out of memory");
+		return -1;
+	}
+	if (options->epochs != NULL && take_given(load, options, result, err, err_len) != 0)
+		return -1;
+	check_pinned(load, options, result);
+	return 0;
 }
 
 int

@@ -8,10 +8,10 @@
 #include "ledger/verify/pass.h"
 
 /* The pinned key, and those that follow from it by the file `epochs`; what is
- * wrong with it becomes findings, the last checkpoint of each epoch a seal.  0,
- * or -1 where memory lacks. */
+ * wrong with it becomes findings, the last checkpoint of each epoch a seal.  Of a
+ * bundle also by the file that the options name.  0, or -1 with a message. */
 int keys_load(struct load *load, const struct verify_options *options,
-    struct verify_result *result);
+    struct verify_result *result, char *err, size_t err_len);
 
 /* Read the file once more: there may be new epochs.  0, or -1. */
 int keys_follow(struct load *load);

@@ -282,8 +282,9 @@ load_open(struct load *load, const struct verify_options *options,
 	}
 	result->kind = load->kind;
 	/* Others' statements before the records: anchor.h says why. */
-	if (keys_load(load, options, result) != 0 ||
-	    gather_read(&load->others, load->dirfd, load->kind == VERIFY_BUNDLE) != 0) {
+	if (keys_load(load, options, result, err, err_len) != 0)
+		return -1;
+	if (gather_read(&load->others, load->dirfd, load->kind == VERIFY_BUNDLE) != 0) {
 		snprintf(err, err_len, "out of memory");
 		return -1;
 	}

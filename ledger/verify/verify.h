@@ -69,6 +69,7 @@ struct verify_options {
 	const char *path;
 	const struct note_key *key;	/* pinned; NULL: none */
 	const struct trust *trust;	/* what else is demanded; NULL: nothing */
+	const char *epochs;		/* a bundle: file with how later keys follow, or NULL */
 	const char *head;		/* file with a checkpoint saved before, or NULL */
 	bool since;			/* a ledger: read what is new since head alone */
 	unsigned threads;		/* 0: one for each processor, up to 4 */
