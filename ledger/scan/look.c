@@ -209,6 +209,16 @@ edges(const struct look *look, unsigned level)
 	return result;
 }
 
+/* Of a window, where the last tag begins that is its own, and to that one's end: what
+ * begins behind it is the next window's.  A view's places are known once it is found. */
+static size_t
+tags_end(const struct look *look)
+{
+	const size_t end = look->stream->to + SCAN_TAG_WIDTH - 1;
+
+	return look->part.map == NULL && end < look->part.len ? end : look->part.len;
+}
+
 void
 scan_look_match(struct look *look, unsigned level)
 {
@@ -224,7 +234,7 @@ scan_look_match(struct look *look, unsigned level)
 		worker->hits.deltas = true;	/* who knows? */
 	if (worker->needles != NULL)
 		scan_needles_run(worker->needles, part->text, part->len, scan_tell_needle, look);
-	if (worker->tags != NULL && scan_tags_run(worker->tags, part->text, part->len,
+	if (worker->tags != NULL && scan_tags_run(worker->tags, part->text, tags_end(look),
 	    scan_tell_tag, look) != 0)
 		scan_incomplete(look->stream, "", "the hash of the tags failed");
 	if (edges(look, level) != 0)

@@ -10,6 +10,7 @@
 #include <openssl/evp.h>
 #include <sodium.h>
 
+#include "ledger/scan/stream.h"
 #include "ledger/scan/tags/tags.h"
 #include "ledger/scan/tags/tags_impl.h"
 #include "scan_sample.h"
@@ -274,6 +275,48 @@ unlinked(void **state)
 	free(b);
 }
 
+static void
+count_found(void *context, const struct scan_found *found)
+{
+	++*(unsigned *)context;
+}
+
+static void
+count_incomplete(void *context, const char *chain, const char *why)
+{
+	++*(unsigned *)context;
+}
+
+/* One window of a secret, wherever the scanner's own windows end: one tag, told once. */
+static void
+at_every_edge(void **state)
+{
+	enum { BLOCK = 1024, OVERLAP = 256 };
+	const char *secret = "Q7xk2LmZp9RtVb4NcW8sYd1H";
+	size_t len, at;
+	char *file = file_of(secret, &len), err[128];
+	struct scan_tags *tags = scan_tags_read(file, len, err, sizeof(err));
+	struct scan_worker *by = scan_worker_new(NULL, tags, &scan_engine_formats, err, sizeof(err));
+	uint8_t text[4 * BLOCK];
+
+	assert_non_null(by);
+	for (at = 0; at + SCAN_TAG_WIDTH <= sizeof(text); at++) {
+		unsigned told = 0;
+		struct scan_sink sink = { count_found, count_incomplete, &told };
+		struct scan_stream *stream = scan_stream_new(by, &sink, BLOCK, OVERLAP);
+
+		memset(text, '.', sizeof(text));
+		memcpy(text + at, secret, SCAN_TAG_WIDTH);
+		scan_stream_feed(stream, text, sizeof(text));
+		scan_stream_end(stream);
+		if (told != 1)
+			fail_msg("at %zu: told %u times", at, told);
+	}
+	scan_worker_free(by);
+	scan_tags_free(tags);
+	free(file);
+}
+
 int
 main(void)
 {
@@ -284,6 +327,7 @@ main(void)
 		cmocka_unit_test(by_the_format),
 		cmocka_unit_test(vectors),
 		cmocka_unit_test(engines_agree),
+		cmocka_unit_test(at_every_edge),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(unlinked),
 	};

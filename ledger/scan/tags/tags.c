@@ -11,7 +11,7 @@
 #include "ledger/scan/tags/tags_impl.h"
 #include "ledger/scan/view/classes.h"
 
-#define SPARSE 128	/* bits of the filter for each tag: one window in so many passes */
+#define SPARSE 256	/* bits of the filter for each tag, which sets two */
 #define FILTER_MIN 16384
 #define BATCH 512	/* windows hashed at once: what is hashed stays near */
 #define BLOCK 16	/* of AES */
@@ -160,13 +160,14 @@ scan_tag_char(uint8_t c)
 	return alphabet[c];
 }
 
-/* Its place in the filter; mask: of the bits that the filter has. */
+/* Its places in the filter, the first and the second; mask: of the bits that the
+ * filter has. */
 static uint32_t
-bit_of(const uint8_t *tag, uint32_t mask)
+bit_of(const uint8_t *tag, unsigned which, uint32_t mask)
 {
 	uint32_t bits;
 
-	memcpy(&bits, tag, sizeof(bits));
+	memcpy(&bits, tag + which * sizeof(bits), sizeof(bits));
 	return bits & mask;
 }
 
@@ -174,6 +175,12 @@ static bool
 has_bit(const uint64_t *bitmap, uint32_t bit)
 {
 	return (bitmap[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+static void
+set_bit(uint64_t *bitmap, uint32_t bit)
+{
+	bitmap[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
 static int
@@ -209,7 +216,8 @@ flush(struct scan_tags_room *room, void (*found)(void *context, size_t at,
 	if (n > 0 && hash(room, n) != 0)
 		return -1;
 	for (i = 0; i < n; i++, tag += SCAN_TAG_LEN)
-		if (has_bit(bitmap, bit_of(tag, mask)))
+		if (has_bit(bitmap, bit_of(tag, 0, mask)) &&
+		    has_bit(bitmap, bit_of(tag, 1, mask)))
 			look_up(room->tags, tag, room->at[i], found, context);
 	return 0;
 }
@@ -247,8 +255,14 @@ windows_of(const struct scan_planes *block, bool digit)
 static void
 add_windows(struct scan_tags_room *room, uint64_t starts, size_t at)
 {
-	size_t n = room->n;
+	size_t n = room->n, k;
 
+	if (starts == UINT64_MAX) {	/* base64 */
+		for (k = 0; k < SCAN_LANE; k++)
+			room->at[n + k] = at + k;
+		room->n = n + SCAN_LANE;
+		return;
+	}
 	for (; starts != 0; starts &= starts - 1)
 		room->at[n++] = at + (size_t)__builtin_ctzll(starts);
 	room->n = n;
@@ -329,7 +343,6 @@ fill(struct scan_tags *tags, const json_t *root)
 	const json_t *list = json_object_get(root, "tags");
 	json_int_t version = json_integer_value(json_object_get(root, "v"));
 	const char *type = json_string_value(json_object_get(root, "type"));
-	uint32_t bit;
 	size_t i;
 
 	if (type == NULL || strcmp(type, SCAN_TAGS_TYPE) != 0)
@@ -355,8 +368,8 @@ fill(struct scan_tags *tags, const json_t *root)
 			return "a scan tag that is not 32 hexadecimal digits";
 		if (tags->n > 0 && by_bytes(tags->tag[tags->n - 1], tag) >= 0)
 			return "scan tags that are not in order";
-		bit = bit_of(tag, tags->bits - 1);
-		tags->bitmap[bit / 64] |= UINT64_C(1) << bit % 64;
+		set_bit(tags->bitmap, bit_of(tag, 0, tags->bits - 1));
+		set_bit(tags->bitmap, bit_of(tag, 1, tags->bits - 1));
 		tags->n++;
 	}
 	return NULL;
