@@ -159,8 +159,12 @@ unseen(void **state)
 		{ "\\x1b[0m", "escaped > escaped" }, { "\\033[1;32m", "escaped > escaped" },
 		{ "%1B[0m", "escaped > escaped" }, { "&#27;[0m", "escaped > escaped" },
 		{ "x\\b", "escaped > escaped" }, { "x\\u0008", "escaped > escaped" },
+		{ "<wbr>", "escaped" }, { "<WBR />", "escaped" }, { "<wbr/>", "escaped" },
+		{ "&lt;wbr&gt;", "escaped > escaped" }, { "\\u003cwbr>", "escaped > escaped" },
+		{ "\\ud834\\udd73", "escaped" }, { "\\udb40\\udd00", "escaped" },
+		{ "&#x17b4;", "escaped" }, { "\\U0001bca0", "escaped" },
 	};
-	char text[1024];
+	char text[2048];
 	size_t i, k, every, n;
 
 	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {

@@ -19,7 +19,7 @@ static struct scan_table text_table = { .of = {
 	['-'] = LETTERS | BIT(NUMBERS), ['+'] = LETTERS | BIT(JOIN),
 	['/'] = LETTERS, ['_'] = LETTERS, ['~'] = BIT(WORD),
 	['.'] = BIT(WORD) | BIT(JOIN), ['='] = BIT(WORD) | BIT(CODE),
-	['%'] = BIT(CODE), ['&'] = BIT(LEAD) | BIT(JOIN), ['|'] = BIT(JOIN),
+	['%'] = BIT(CODE), ['<'] = BIT(CODE), ['&'] = BIT(LEAD) | BIT(JOIN), ['|'] = BIT(JOIN),
 	['\\'] = BIT(LEAD) | BIT(NUMBERS) | BIT(JOIN),
 	[' '] = BIT(NUMBERS) | BIT(JOIN), ['\t'] = BIT(NUMBERS) | BIT(JOIN),
 	['\r'] = BIT(NUMBERS) | BIT(EOL), ['\n'] = BIT(NUMBERS) | BIT(EOL),

@@ -28,7 +28,7 @@ enum scan_class {
 	SCAN_DIGIT,	/* hexadecimal */
 	SCAN_NUMBERS,	/* that, or what may stand between two numbers */
 	SCAN_EOL,	/* CR, LF */
-	SCAN_CODE,	/* "%" and "=", which two digits follow */
+	SCAN_CODE,	/* "%" and "=", which two digits follow, and "<" of <wbr> */
 	SCAN_LEAD,	/* of other escapes, and of what is not seen */
 	SCAN_JOIN	/* what may stand between two literals that are one, and their quotes */
 };

@@ -28,9 +28,9 @@ invisible(uint32_t c)
 {
 	static const struct { uint32_t first, last; } ranges[] = {
 		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },
-		{ 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x202a, 0x202e }, { 0x2060, 0x206f },
+		{ 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x202a, 0x202e }, { 0x2060, 0x206f },
 		{ 0x3164, 0x3164 }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },
-		{ 0xfff0, 0xfffb }, { 0xe0000, 0xe001f }, { 0xe007f, 0xe0fff },
+		{ 0xfff0, 0xfffb }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe001f }, { 0xe007f, 0xe0fff },
 	};
 	size_t i;
 
@@ -63,6 +63,20 @@ coded(size_t used, uint32_t value)
 	return step;
 }
 
+/* "\\u" and four digits: JSON writes what is beyond these as two, a surrogate pair. */
+static struct scan_step
+unicode(const uint8_t *p, size_t len)
+{
+	uint32_t value, low;
+
+	if (number(p + 2, len - 2, 16, 4, &value) != 4)
+		return SCAN_NO_STEP;
+	if (value >> 10 != 0xd800 >> 10 || len < 12 || p[6] != '\\' || p[7] != 'u' ||
+	    number(p + 8, 4, 16, 4, &low) != 4 || low >> 10 != 0xdc00 >> 10)
+		return coded(6, value);
+	return coded(12, 0x10000 + ((value & 0x3ff) << 10 | (low & 0x3ff)));
+}
+
 static struct scan_step
 backslash(const uint8_t *p, size_t len)
 {
@@ -85,8 +99,7 @@ backslash(const uint8_t *p, size_t len)
 			return n > 0 && len > 3 + n && p[3 + n] == '}' ?
 			    coded(4 + n, value) : none;
 		}
-		n = number(p + 2, len - 2, 16, 4, &value);
-		return n == 4 ? coded(6, value) : none;
+		return unicode(p, len);
 	case 'U':
 		n = number(p + 2, len - 2, 16, 8, &value);
 		return n == 8 ? coded(10, value) : none;
@@ -191,6 +204,19 @@ scan_escape_colour(const uint8_t *p, size_t len)
 	if (i < len && p[i] == 0x1b)
 		i++;
 	return i < len ? i + 1 : len;
+}
+
+size_t
+scan_escape_break(const uint8_t *p, size_t len)
+{
+	size_t i = 4;
+
+	if (len < 5 || p[0] != '<' || (p[1] | 0x20) != 'w' || (p[2] | 0x20) != 'b' ||
+	    (p[3] | 0x20) != 'r')
+		return 0;
+	i += p[i] == ' ';
+	i += i < len && p[i] == '/';
+	return i < len && p[i] == '>' ? i + 1 : 0;
 }
 
 /* The code point at p in UTF-8, and how long that is; 0 where it is none of those of two

@@ -24,6 +24,8 @@ struct scan_step {
 struct scan_step scan_escape(const uint8_t *p, size_t len);
 /* Bytes of a terminal's control sequence. */
 size_t scan_escape_colour(const uint8_t *p, size_t len);
+/* Bytes of HTML's <wbr>, which says where a word may be cut, and is not seen; 0: none. */
+size_t scan_escape_break(const uint8_t *p, size_t len);
 /* A character in UTF-8 that is not seen, or is another's wide form. */
 struct scan_step scan_escape_utf8(const uint8_t *p, size_t len);
 

@@ -11,11 +11,12 @@
 #define SOFT_HYPHEN 0xad	/* in Latin-1; in UTF-8 the last byte of some characters */
 #define NEAR 4		/* bytes from a space to what may be an escape again */
 
-enum { PLAIN, ESCAPE, LINE_END, QUOTE, DROPPED, BACKSPACE, COLOUR, UTF8 };
+enum { PLAIN, ESCAPE, LINE_END, QUOTE, DROPPED, BREAK, BACKSPACE, COLOUR, UTF8 };
 
 static const uint8_t kind[256] = {
 	['%'] = ESCAPE, ['='] = ESCAPE, ['\\'] = ESCAPE, ['&'] = ESCAPE,
 	['\r'] = LINE_END, ['\n'] = LINE_END, ['"'] = QUOTE, ['\''] = QUOTE, [0] = DROPPED,
+	['<'] = BREAK,
 	['\b'] = BACKSPACE, [0x1b] = COLOUR,
 	[0xc2] = UTF8, [0xe2] = UTF8, [0xef] = UTF8, [0xf3] = UTF8,
 };
@@ -137,6 +138,9 @@ step_at(const struct work *w)
 	case DROPPED:
 		step.used = 1;
 		return step;
+	case BREAK:
+		step.used = scan_escape_break(p, len);
+		return step;
 	case BACKSPACE:
 		return (struct scan_step){ 1, 0, { 0 }, 1 };
 	case COLOUR:
@@ -161,6 +165,8 @@ promising(const uint8_t *p, size_t len, size_t at)
 		return scan_nibble(next) >= 0 || next == '\r' || next == '\n';
 	case '&':
 		return next == '#' || isalpha(next);
+	case '<':
+		return (next | 0x20) == 'w';
 	case '\r':
 	case '\n':
 		return at == 0 || scan_in_word(p[at - 1]) || p[at - 1] < 0x20 || p[at - 1] >= 0x80 ||
@@ -190,6 +196,23 @@ literal_bits(const struct scan_planes *block)
 	    scan_ahead(quote_bits(block), quote_bits(block + 1), 1));
 }
 
+/* Codes with two digits behind them, a line end, or what may be the "wbr" of <wbr>. */
+static uint64_t
+code_bits(const struct scan_planes *block)
+{
+	const uint64_t *now = block->plane, *next = block[1].plane;
+	const uint64_t other = now[SCAN_LETTER] & ~now[SCAN_DIGIT];
+	const uint64_t next_other = next[SCAN_LETTER] & ~next[SCAN_DIGIT];
+	uint64_t behind;
+
+	if (now[SCAN_CODE] == 0)
+		return 0;
+	behind = scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 1) |
+	    (scan_ahead(other, next_other, 1) & scan_ahead(other, next_other, 3));
+	behind &= scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 2);
+	return now[SCAN_CODE] & (behind | scan_ahead(now[SCAN_EOL], next[SCAN_EOL], 1));
+}
+
 /* How many bytes from `at` on are dealt with as they are. */
 static size_t
 plain_run(const struct scan_part *part, size_t at)
@@ -200,7 +223,7 @@ plain_run(const struct scan_part *part, size_t at)
 
 	at += part->at;
 	for (b = at / SCAN_LANE; b * SCAN_LANE < end; b++) {
-		bits = scan_since(block[b].plane[SCAN_CODE] | block[b].plane[SCAN_LEAD] |
+		bits = scan_since(code_bits(&block[b]) | block[b].plane[SCAN_LEAD] |
 		    block[b].plane[SCAN_EOL] | literal_bits(&block[b]), b, at);
 		for (; bits != 0; bits &= bits - 1) {
 			found = b * SCAN_LANE + (size_t)__builtin_ctzll(bits);
@@ -233,23 +256,20 @@ behind_literal(const struct scan_planes *before, const struct scan_planes *now)
 
 /*
  * Where a step may begin while no segment is open: what stands before it is then
- * as it was in the text.  Two digits follow a code; a line end stands behind a
- * word, or behind what ends a literal, whose quote stands behind a word.
+ * as it was in the text.  A line end stands behind a word, or behind what ends a
+ * literal, whose quote stands behind a word.
  */
 static uint64_t
 step_bits(const struct scan_planes *block, bool first)
 {
 	static const struct scan_planes none;
 	const struct scan_planes *before = first ? &none : block - 1;
-	const uint64_t *now = block->plane, *next = block[1].plane;
-	uint64_t word = behind_by(before->plane[SCAN_WORD], now[SCAN_WORD], 1), coded, ends = 0;
+	const uint64_t *now = block->plane;
+	uint64_t word = behind_by(before->plane[SCAN_WORD], now[SCAN_WORD], 1), ends = 0;
 
 	if (now[SCAN_EOL] != 0)
 		ends = now[SCAN_EOL] & (word | behind_literal(before, block));
-	coded = scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 1) &
-	    scan_ahead(now[SCAN_DIGIT], next[SCAN_DIGIT], 2);
-	coded |= scan_ahead(now[SCAN_EOL], next[SCAN_EOL], 1);
-	return now[SCAN_LEAD] | ends | (now[SCAN_CODE] & coded) |
+	return now[SCAN_LEAD] | ends | code_bits(block) |
 	    (literal_bits(block) & word);
 }
 
@@ -352,6 +372,8 @@ is_step_again(uint8_t c, bool line_end, uint8_t before, uint8_t behind)
 		return scan_glues(before) || scan_is_mark(behind);
 	if (kind[c] >= BACKSPACE || kind[c] == ESCAPE)
 		return true;
+	if (kind[c] == BREAK)
+		return (behind | 0x20) == 'w';
 	return scan_is_quote(c) && scan_in_word(before) && scan_glues(behind);
 }
 
