@@ -241,12 +241,34 @@ token_text(const json_t *token, char *buf, size_t cap)
 	    why[0] != '\0' ? ": " : "", why);
 }
 
+#define ALIKE 3		/* so many revoked versions of one secret have a line each */
+
+static long long
+version_of(const json_t *secret)
+{
+	return json_integer_value(json_object_get(secret, "version"));
+}
+
+/* How many entries from there on are revoked versions of one secret. */
+static size_t
+revoked_alike(const json_t *secrets, size_t from)
+{
+	const char *name = client_str(json_array_get(secrets, from), "name");
+	size_t n = 0;
+
+	for (const json_t *one; (one = json_array_get(secrets, from + n)) != NULL &&
+	    strcmp(client_str(one, "name"), name) == 0 &&
+	    strcmp(client_str(one, "state"), "revoked") == 0; n++)
+		;
+	return n;
+}
+
 static void
 print_list(const json_t *secrets)
 {
-	char buf[32], token[512];
+	char buf[32], token[512], versions[48];
+	size_t i, alike;
 	json_t *one;
-	size_t i;
 
 	if (json_array_size(secrets) == 0) {
 		puts("no secrets yet; `countersign secret put NAME --from-stdin` "
@@ -255,10 +277,16 @@ print_list(const json_t *secrets)
 	}
 	printf("%-32s %7s  %-8s %s\n", "NAME", "VERSION", "AGE", "STATE");
 	json_array_foreach(secrets, i, one) {
+		snprintf(versions, sizeof(versions), "%lld", version_of(one));
+		if ((alike = revoked_alike(secrets, i)) > ALIKE) {
+			i += alike - 1;
+			snprintf(versions, sizeof(versions), "%lld-%lld", version_of(one),
+			    version_of(json_array_get(secrets, i)));
+			one = json_array_get(secrets, i);
+		}
 		token_text(json_object_get(one, "token"), token, sizeof(token));
-		printf("%-32s %7" JSON_INTEGER_FORMAT "  %-8s %s%s\n",
-		    cli_clean(client_str(one, "name")),
-		    json_integer_value(json_object_get(one, "version")),
+		printf("%-32s %7s  %-8s %s%s\n",
+		    cli_clean(client_str(one, "name")), versions,
 		    age_text(json_object_get(one, "created"), buf, sizeof(buf)),
 		    cli_clean(client_str(one, "state")), cli_clean(token));
 	}

@@ -147,6 +147,26 @@ seal_entry(const struct vault_keys *keys, const struct vault_image *image,
 	return VAULT_OK;
 }
 
+/* A login whose refresh tokens are used once leaves a revoked version each time: of name,
+ * whose versions lie in [begin, end), the oldest are forgotten, and never the last. */
+static void
+forget_revoked(struct vault_image *image, size_t begin, size_t end)
+{
+	struct entry *entries = image->entries;
+	size_t revoked = 0, kept = begin;
+
+	for (size_t i = begin; i < end; i++)
+		revoked += entries[i].revoked_s != 0;
+	for (size_t i = begin; i < end; i++)
+		if (entries[i].revoked_s != 0 && i + 1 < end &&
+		    revoked > VAULT_IMAGE_REVOKED_MAX)
+			revoked--;
+		else
+			entries[kept++] = entries[i];
+	memmove(&entries[kept], &entries[end], (image->n - end) * sizeof(*entries));
+	image->n -= end - kept;
+}
+
 enum vault_status
 vault_image_put(const struct vault_keys *keys, struct vault_image *image,
     const char *name, const void *bytes, size_t len, bool rotate, int64_t now_s,
@@ -177,6 +197,7 @@ vault_image_put(const struct vault_keys *keys, struct vault_image *image,
 	}
 	*place = made;
 	*version = made.version;
+	forget_revoked(image, lower_bound(image, name), i + 1);
 	return VAULT_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #define VAULT_IMAGE_MAX (64u * 1024 * 1024)	/* bytes of one vault file */
 #define VAULT_IMAGE_ENTRIES_MAX 65536u		/* versions of all secrets */
+#define VAULT_IMAGE_REVOKED_MAX 100u		/* of one secret, that are remembered */
 
 struct vault_keys;	/* what the vault key is split into; locked memory */
 struct vault_image;

@@ -74,6 +74,37 @@ revokes(void **state)
 	vault_close(vault);
 }
 
+/* A login whose refresh token is replaced at each use does not fill the vault. */
+static void
+forgets_the_oldest_revoked(void **state)
+{
+	const uint32_t times = 2 * VAULT_IMAGE_REVOKED_MAX;
+	struct vault *vault = fresh();
+	struct vault_error err;
+	uint32_t version;
+
+	store(vault, "b", "another", false);
+	store(vault, "a", "one", false);
+	store(vault, "a", "two stays", true);
+	assert_int_equal(vault_revoke(vault, "a", 1, &err), VAULT_OK);
+	for (version = 3; version < times; version++) {
+		assert_int_equal(store(vault, "a", "next", true), version);
+		assert_int_equal(vault_revoke(vault, "a", version, &err), VAULT_OK);
+	}
+	assert_int_equal(store(vault, "a", "last", true), times);
+	vault_close(vault);
+	vault = open_vault();
+	expect(vault, "a", 0, VAULT_OK, "last");
+	expect(vault, "a", 2, VAULT_OK, "two stays");
+	expect(vault, "a", times - VAULT_IMAGE_REVOKED_MAX, VAULT_REVOKED, NULL);
+	expect(vault, "a", times - VAULT_IMAGE_REVOKED_MAX - 1, VAULT_MISSING, NULL);
+	expect(vault, "a", 1, VAULT_MISSING, NULL);
+	expect(vault, "b", 0, VAULT_OK, "another");
+	assert_int_equal(vault_revoke(vault, "a", times, &err), VAULT_OK);
+	assert_int_equal(store(vault, "a", "after", true), times + 1);
+	vault_close(vault);
+}
+
 /* The file that held a revoked secret is overwritten, not only unlinked. */
 static void
 revocation_erases(void **state)
@@ -300,6 +331,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_versions),
 		cmocka_unit_test(revokes),
+		cmocka_unit_test(forgets_the_oldest_revoked),
 		cmocka_unit_test(revocation_erases),
 		cmocka_unit_test(revocation_spares_copies),
 		cmocka_unit_test(lists_in_order),
