@@ -16,6 +16,7 @@ class Engine:
 
     def __init__(self):
         self.objects, self.seen, self.broken = {}, [], None
+        self.breaks = ""                               # the part of a path where it is broken; "": all but the token's
         self.answers = threading.Event()               # cleared: none until it is set again
         self.answers.set()
         self.waiting = threading.Semaphore(0)          # released by each that waits for it
@@ -83,7 +84,7 @@ class Server:
                 if self.headers.get("X-Vault-Token") == TOKEN:
                     status, reply = engine.answer(self.command, url.path, urllib.parse.parse_qs(url.query), json.loads(body or "null"))
                 raw = b"" if reply is None else json.dumps(reply).encode()
-                if engine.broken and "lookup-self" not in url.path:
+                if engine.broken and (engine.breaks or "lookup-self" not in url.path) and engine.breaks in url.path:
                     status, raw = engine.broken
                 self.send_response(status)
                 if status == 307:

@@ -5,8 +5,9 @@
  *   vault_points secretservice DIR nobody   there is no service: refused with words
  *   vault_points secretservice DIR stop PID PID is stopped for a while: the keyring, or the bus
  *   vault_points kv URL TOKEN-FILE CA-OR-EMPTY     everything
- *   vault_points kv URL TOKEN-FILE CA-OR-EMPTY get NAME VERSION STATUS WORDS
- *                                           one vault_get (or the opening) ends like this
+ *   vault_points kv URL TOKEN-FILE CA-OR-EMPTY WHAT NAME VERSION STATUS WORDS
+ *                                           one get, late (a get that has no time), rotate, revoke
+ *                                           or list (or the opening) ends like this
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -270,9 +271,24 @@ kv_everything(const struct conf_kv *conf)
 	vault_close(again);
 }
 
-/* argv: NAME VERSION STATUS WORDS */
+static enum vault_status
+kv_do(struct vault *vault, const char *what, const char *name, uint32_t version,
+    struct secret **secret, struct vault_error *err)
+{
+	uint32_t made = 0;
+
+	if (strcmp(what, "rotate") == 0)
+		return vault_put(vault, name, "made-up", 7, true, &made, err);
+	if (strcmp(what, "revoke") == 0)
+		return vault_revoke(vault, name, version, err);
+	if (strcmp(what, "list") == 0)
+		return vault_list(vault, note, (char[512]){ "" }, err);
+	return vault_get(vault, name, version, secret, NULL, err);
+}
+
+/* argv: WHAT NAME VERSION STATUS WORDS */
 static void
-kv_get(const struct conf_kv *conf, char **argv)
+kv_one(struct conf_kv *conf, char **argv)
 {
 	struct vault *vault = NULL;
 	struct secret *secret = NULL;
@@ -280,13 +296,16 @@ kv_get(const struct conf_kv *conf, char **argv)
 	enum vault_status status;
 	bool ok;
 
+	if (strcmp(argv[0], "late") == 0)
+		conf->timeout_ms = 0;
 	status = vault_kv_open(conf, &vault, &err);
 	if (status == VAULT_OK)
-		status = vault_get(vault, argv[0], (uint32_t)atoi(argv[1]),
-		    &secret, NULL, &err);
-	ok = status == (enum vault_status)atoi(argv[2]) &&
-	    (status == VAULT_OK ? secret_equal(secret, argv[3], strlen(argv[3])) :
-	    strstr(err.text, argv[3]) != NULL);
+		status = kv_do(vault, argv[0], argv[1], (uint32_t)atoi(argv[2]),
+		    &secret, &err);
+	ok = status == (enum vault_status)atoi(argv[3]) &&
+	    (status != VAULT_OK ? strstr(err.text, argv[4]) != NULL :
+	    secret == NULL ? argv[4][0] == '\0' :
+	    secret_equal(secret, argv[4], strlen(argv[4])));
 	point(ok, "ends as said");
 	printf("# status %d: %s\n", status, err.text);
 	secret_unref(secret);
@@ -311,7 +330,7 @@ main(int argc, char **argv)
 		conf.token_file = argv[3];
 		conf.ca_file = argv[4][0] != '\0' ? argv[4] : NULL;
 		if (argc == 10)
-			kv_get(&conf, argv + 6);
+			kv_one(&conf, argv + 5);
 		else
 			kv_everything(&conf);
 	} else

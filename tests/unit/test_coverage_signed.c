@@ -105,6 +105,29 @@ signatures(void **state)
 	free(text);
 }
 
+/* One line that is good, and one that is forged: forged, in whatever order. */
+static void
+good_and_forged(void **state)
+{
+	struct observer one = observer("one.example.com", 1), two = observer("two.example.com", 2);
+	const struct note_key keys[] = { one.key, two.key }, turned[] = { two.key, one.key };
+	char text[4096] = "a\n\n", name[NOTE_NAME_MAX + 1], line[NOTE_LINE_MAX + 1];
+	size_t which;
+	int n;
+
+	n = note_sign_line("a\n", 2, &one.key, one.sk, line, sizeof(line));
+	assert_true(n > 0);
+	memcpy(text + 3, line, (size_t)n + 1);
+	n = note_sign_line("b\n", 2, &two.key, two.sk, line, sizeof(line));
+	assert_true(n > 0);
+	strcat(text, line);
+	assert_int_equal(signed_judge(text, strlen(text), keys, 1, &which, name), SIGNED_GOOD);
+	assert_int_equal(signed_judge(text, strlen(text), keys, 2, &which, name), SIGNED_FORGED);
+	assert_string_equal(name, "two.example.com");
+	assert_int_equal(signed_judge(text, strlen(text), turned, 2, &which, name), SIGNED_FORGED);
+	assert_string_equal(name, "two.example.com");
+}
+
 /* Every bit of a signed truth is the observer's. */
 static void
 any_bit(void **state)
@@ -338,7 +361,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signatures), cmocka_unit_test(any_bit), cmocka_unit_test(establishes),
+		cmocka_unit_test(signatures), cmocka_unit_test(good_and_forged), cmocka_unit_test(any_bit), cmocka_unit_test(establishes),
 		cmocka_unit_test(refutes), cmocka_unit_test(altered), cmocka_unit_test(another_of_his),
 		cmocka_unit_test(brought_and_demanded), cmocka_unit_test(no_longer_unvouched),
 		cmocka_unit_test(key_files),

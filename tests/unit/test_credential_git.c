@@ -65,6 +65,7 @@ silence(void **state)
 		"protocol=http\nhost=odd.example.com\n\n",
 		"protocol=http\nhost=odd.example.com:8080\nusername=you\n\n",
 		"protocol=ssh\nhost=git.example.com\n\n",
+		"protocol=ssh\nhost=odd.example.com:8080\n\n",
 		"protocol=https\nhost=git.example.com.evil.example\n\n",
 		"protocol=https\nhost=user@git.example.com\n\n",
 	};
@@ -88,13 +89,19 @@ malformed(void **state)
 		assert_int_equal(ask(questions[i]), -1);
 		assert_non_null(strstr(err, "git's question"));
 	}
+	assert_int_equal(credential_git_answer(SLICE("protocol=https\n"
+	    "host=git.example.com\nusername=a\0b\n\n"), bindings, out,
+	    sizeof(out), err, sizeof(err)), -1);
 }
 
 static void
 bad_bindings(void **state)
 {
 	static const char *const texts[] = { "", "[", "{}", "[1]", "[{}]",
-	    "[{\"scheme\":\"https\",\"hosts\":[1],\"port\":443}]" };
+	    "[{\"scheme\":\"https\",\"hosts\":[1],\"port\":443}]",
+	    /* said twice */
+	    "[{\"value\":\"dummy\",\"scheme\":\"https\",\"hosts\":[\"git.example.com\"],"
+	    "\"port\":443,\"port\":443}]" };
 	size_t i;
 
 	(void)state;
@@ -107,12 +114,16 @@ bad_bindings(void **state)
 static void
 too_small(void **state)
 {
-	char small[20];
+	static const char all[] = "username=robot\npassword=dummy-git\n";
+	char small[sizeof(all)];
+	size_t cap;
 
 	(void)state;
-	assert_int_equal(credential_git_answer(
-	    SLICE("protocol=https\nhost=git.example.com\n\n"), bindings, small,
-	    sizeof(small), err, sizeof(err)), -1);
+	for (cap = 1; cap <= sizeof(all); cap++)
+		assert_int_equal(credential_git_answer(
+		    SLICE("protocol=https\nhost=git.example.com\n\n"), bindings,
+		    small, cap, err, sizeof(err)),
+		    cap < sizeof(all) ? -1 : (int)sizeof(all) - 1);
 }
 
 int
