@@ -106,11 +106,13 @@ peer_step(struct wish *wish)
 		return no(wish, 403, "delegation/expired",
 		    "the time for which the run was opened is over",
 		    "have the run above open another");
-	if (!budget_wall_ok(wish->run, pack) ||
-	    !budget_fits(wish->run, pack, BUDGET_REQUESTS, 1))
+	if (!budget_wall_ok(wish->run, pack))
+		return no(wish, 429, "budget/wall", "the run's time is over",
+		    GATE_BUDGET_REMEDY("--budget-time", "wall_ms"));
+	if (!budget_fits(wish->run, pack, BUDGET_REQUESTS, 1))
 		return no(wish, 429, "budget/requests",
-		    "the run has no time or no requests left",
-		    "close the run and open another, or raise the limit");
+		    "the run has used all its requests",
+		    GATE_BUDGET_REMEDY("--budget-requests", "requests"));
 	return 0;
 }
 

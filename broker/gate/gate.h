@@ -32,6 +32,11 @@ struct peer {
 	uint64_t start_time;	/* of pid, clock ticks since boot */
 };
 
+/* What to do where a budget is used up: whose limit counts is the smaller one's. */
+#define GATE_BUDGET_REMEDY(option, member) \
+	"close the run and open another; what counts is the smaller of `run " option \
+	"` and limits." member " in the policy's data.json"
+
 /* --- who is it ------------------------------------------------------- */
 
 /* The open run that a token (Proxy-Authorization, X-Countersign-Run, API

@@ -144,10 +144,9 @@ secret_step(struct passage *p)
 }
 
 static bool
-over_budget(struct passage *p, const char *rule, const char *what)
+over_budget(struct passage *p, const char *rule, const char *what, const char *remedy)
 {
-	return passage_refuse(p, 429, rule, what,
-	    "close the run and open another, or raise the limit");
+	return passage_refuse(p, 429, rule, what, remedy);
 }
 
 static bool
@@ -159,14 +158,17 @@ budget_step(struct passage *p)
 	int64_t body = p->request->body_len >= 0 ? p->request->body_len : 1;
 
 	if (!budget_wall_ok(p->run, pack))
-		return over_budget(p, "budget/wall", "the run's time is over");
+		return over_budget(p, "budget/wall", "the run's time is over",
+		    GATE_BUDGET_REMEDY("--budget-time", "wall_ms"));
 	/* Of what is not known beforehand there is a byte at least, most likely. */
 	if (body != 0 && !budget_fits(p->run, pack, BUDGET_BYTES_OUT, body))
 		return over_budget(p, "budget/bytes-out",
-		    "the body is larger than what the run may still send");
+		    "the body is larger than what the run may still send",
+		    GATE_BUDGET_REMEDY("--budget-bytes", "bytes_out"));
 	if (!budget_spend(p->run, pack, BUDGET_REQUESTS, 1))
 		return over_budget(p, "budget/requests",
-		    "the run has used all its requests");
+		    "the run has used all its requests",
+		    GATE_BUDGET_REMEDY("--budget-requests", "requests"));
 	p->counted = true;
 	if (binding == NULL || binding->max_requests < 0)
 		return true;
@@ -174,7 +176,8 @@ budget_step(struct passage *p)
 	    binding->max_requests);
 	if (!p->counted_binding)
 		return over_budget(p, "budget/binding-requests",
-		    "the run has used all its requests to this binding");
+		    "the run has used all its requests to this binding",
+		    "close the run and open another, or have the binding made with more (`bind --requests`)");
 	return true;
 }
 
@@ -264,7 +267,8 @@ policy_step(struct passage *p)
 	    bindings_limits(out->rules->bindings), BUDGET_COST,
 	    decision->cost))
 		return over_budget(p, "budget/cost",
-		    "the request costs more than the run has left");
+		    "the request costs more than the run has left",
+		    GATE_BUDGET_REMEDY("--budget-cost", "cost"));
 	p->cost = decision->cost > 0 ? decision->cost : 0;
 	gate_text_copy(out->rule, sizeof(out->rule), decision->rule);
 	gate_text_copy(out->reason, sizeof(out->reason), decision->reason);

@@ -200,7 +200,7 @@ relay_within_budget(struct conn *conn)
 	if (!gate_spend_bytes(conn->worker->plane->gate, exchange->run, fresh)) {
 		relay_refuse(conn, 429, "budget/bytes-out",
 		    "the run's budget of bytes to be sent is spent",
-		    "ask for a run with a larger budget");
+		    GATE_BUDGET_REMEDY("--budget-bytes", "bytes_out"));
 		return false;
 	}
 	exchange->passed = taken;

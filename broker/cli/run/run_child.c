@@ -127,14 +127,16 @@ shell_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* A signal of the terminal (SI_KERNEL) has reached the child too. */
+/* What is typed (SI_KERNEL) has reached the child too.  A hangup has not: of that the
+ * kernel tells the session's leader alone, which may be us. */
 static void
 pass_on(int signals, pid_t child)
 {
 	struct signalfd_siginfo info;
 
 	while (read(signals, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
+		if (info.ssi_signo != SIGCHLD &&
+		    (info.ssi_code != SI_KERNEL || info.ssi_signo == SIGHUP))
 			(void)kill(child, (int)info.ssi_signo);
 }
 
