@@ -100,8 +100,7 @@ bad_bindings(void **state)
 	static const char *const texts[] = { "", "[", "{}", "[1]", "[{}]",
 	    "[{\"scheme\":\"https\",\"hosts\":[1],\"port\":443}]",
 	    /* said twice */
-	    "[{\"value\":\"dummy\",\"scheme\":\"https\",\"hosts\":[\"git.example.com\"],"
-	    "\"port\":443,\"port\":443}]" };
+	    "[{\"value\":\"x\",\"scheme\":\"https\",\"hosts\":[\"git.example.com\"],\"port\":443,\"port\":443}]" };
 	size_t i;
 
 	(void)state;
