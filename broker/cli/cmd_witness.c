@@ -7,6 +7,7 @@
 #include "log.h"
 #include "witness/serve.h"
 #include "ledger/input.h"
+#include "ledger/output/shown.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sodium.h>
 
@@ -28,6 +30,7 @@ static const struct opt serve_opts[] = {
 	{ NULL, 0, NULL, false, NULL }
 };
 
+/* As it is for whoever reads a pipe; whoever made the key chose its name. */
 static int
 print_vkey(const struct note_key *key)
 {
@@ -35,7 +38,11 @@ print_vkey(const struct note_key *key)
 
 	if (note_key_format(key, vkey, sizeof(vkey)) < 0)
 		return CLI_USAGE;
-	puts(vkey);
+	if (isatty(STDOUT_FILENO))
+		shown_put(stdout, vkey, sizeof(vkey));
+	else
+		fputs(vkey, stdout);
+	putchar('\n');
 	return CLI_OK;
 }
 

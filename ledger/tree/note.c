@@ -28,11 +28,23 @@ text_valid(const char *text, size_t len)
 	return true;
 }
 
+/* DEL, and U+0080 to U+009F, in what is valid UTF-8: a terminal may obey them. */
+static bool
+has_control(const char *name, size_t len)
+{
+	if (memchr(name, 0x7f, len) != NULL)
+		return true;
+	for (size_t i = 0; i + 1 < len; i++)
+		if ((uint8_t)name[i] == 0xc2 && (uint8_t)name[i + 1] < 0xa0)
+			return true;
+	return false;
+}
+
 /* The specification forbids '+' and any Unicode space in a name. */
 static bool
 name_valid(const char *name, size_t len)
 {
-	static const char *spaces[] = { "\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80",
+	static const char *spaces[] = { "\xc2\xa0", "\xe1\x9a\x80",
 	    "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f",
 	    "\xe3\x80\x80" };
 	size_t i, n;
@@ -40,7 +52,7 @@ name_valid(const char *name, size_t len)
 	if (len == 0 || len > NOTE_NAME_MAX || !text_valid(name, len))
 		return false;
 	if (memchr(name, ' ', len) != NULL || memchr(name, '+', len) != NULL ||
-	    memchr(name, '\n', len) != NULL)
+	    memchr(name, '\n', len) != NULL || has_control(name, len))
 		return false;
 	for (i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		n = strlen(spaces[i]);

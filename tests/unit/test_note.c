@@ -89,7 +89,8 @@ static void
 names(void **state)
 {
 	static const char *bad[] = { "", "a b", "a+b", "a\nb", "a\tb", "a\xc2\xa0" "b",
-	    "a\xe2\x80\x83" "b", "a\xe3\x80\x80", "\xff", "\xc0\x80", "\xed\xa0\x80" };
+	    "a\xe2\x80\x83" "b", "a\xe3\x80\x80", "\xff", "\xc0\x80", "\xed\xa0\x80",
+	    "a\x7f", "a\xc2\x80", "\xc2\x85" "a", "a\xc2\x9b" "31m", "\xc2\x9f" };
 	struct note_key made;
 	char longest[NOTE_NAME_MAX + 2];
 	size_t i;
