@@ -187,6 +187,14 @@ take_file(const struct visit *visit, uint64_t size)
 	return status;
 }
 
+static int
+by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
 /* Of a ledger the latest, of a bundle the nearest: there is no end to what may lie
  * there, and each is held in memory. */
 static int
@@ -195,6 +203,8 @@ take_files(const struct visit *visit)
 	const size_t max = visit->bundle ? GATHER_BUNDLE_MAX : GATHER_NOTES_MAX;
 	size_t from = !visit->bundle && visit->sizes > max ? visit->sizes - max : 0;
 
+	if (visit->sizes > 1)
+		qsort(visit->size, visit->sizes, sizeof(*visit->size), by_size);
 	for (size_t i = from; i < visit->sizes && i - from < max; i++)
 		if (take_file(visit, visit->size[i]) != 0)
 			return -1;

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,7 +156,7 @@ struct walk {
 	int (*visit)(void *, const char *, uint64_t, int);
 	void *context;
 	char path[EVIDENCE_PATH_MAX];
-	unsigned files;
+	size_t held;	/* names in memory, of all directories on the way */
 };
 
 static int
@@ -172,9 +173,15 @@ free_names(char **names, size_t count)
 	free(names);
 }
 
-/* The names in a directory, sorted.  Closes fd. */
+static bool
+is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* The names in a directory, sorted; EOVERFLOW: more than max.  Closes fd. */
 static char **
-list(int fd, unsigned *files, size_t *count)
+list(int fd, size_t max, size_t *count)
 {
 	char **names = NULL, **more, *name;
 	struct dirent *entry;
@@ -186,9 +193,9 @@ list(int fd, unsigned *files, size_t *count)
 		return NULL;
 	}
 	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (is_dots(entry->d_name))
 			continue;
-		if (++*files > EVIDENCE_FILES_MAX) {
+		if (*count == max) {
 			errno = EOVERFLOW;
 			break;
 		}
@@ -232,7 +239,7 @@ walk_entry(struct walk *w, int fd, const char *name, size_t at, unsigned depth)
 	}
 	memcpy(w->path + at, name, n + 1);
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return -1;
+		return errno == ENOENT ? 0 : -1;	/* gone since it was listed */
 	if (!S_ISDIR(st.st_mode))
 		return w->visit(w->context, w->path,
 		    st.st_size > 0 ? (uint64_t)st.st_size : 0, S_ISREG(st.st_mode));
@@ -244,6 +251,30 @@ walk_entry(struct walk *w, int fd, const char *name, size_t at, unsigned depth)
 		return -1;
 	w->path[at + n] = '/';
 	return walk_dir(w, sub, at + n + 1, depth + 1);
+}
+
+/* As they lie there, none kept.  Closes fd. */
+static int
+walk_many(struct walk *w, int fd, size_t at, unsigned depth)
+{
+	struct dirent *entry;
+	DIR *dir = fdopendir(fd);
+	int result = 0;
+
+	if (dir == NULL) {
+		close(fd);
+		return -1;
+	}
+	rewinddir(dir);		/* list was here, by the same open file */
+	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
+		if (!is_dots(entry->d_name) &&
+		    (result = walk_entry(w, fd, entry->d_name, at, depth)) != 0)
+			break;
+	}
+	if (entry == NULL && errno != 0)
+		result = -1;
+	closedir(dir);
+	return result;
 }
 
 /* Closes fd. */
@@ -259,12 +290,18 @@ walk_dir(struct walk *w, int fd, size_t at, unsigned depth)
 		close(fd);
 		return -1;
 	}
-	names = list(again, &w->files, &count);
-	if (names == NULL)
+	names = list(again, EVIDENCE_FILES_MAX - w->held, &count);
+	if (names == NULL && errno == EOVERFLOW)
+		return walk_many(w, fd, at, depth);
+	if (names == NULL) {
 		result = -1;
+		count = 0;
+	}
+	w->held += count;
 	for (i = 0; result == 0 && i < count; i++)
 		result = walk_entry(w, fd, names[i], at, depth);
-	free_names(names, names != NULL ? count : 0);
+	free_names(names, count);
+	w->held -= count;
 	close(fd);
 	return result;
 }

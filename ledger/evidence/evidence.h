@@ -11,7 +11,7 @@
 
 #define EVIDENCE_PATH_MAX 1024	/* bytes of a path inside, with NUL */
 #define EVIDENCE_DEPTH_MAX 16	/* directories inside one another */
-#define EVIDENCE_FILES_MAX 100000
+#define EVIDENCE_FILES_MAX 100000	/* of a bundle; names sorted in memory */
 
 /* What a path names that is neither a directory nor a regular file, and is not
  * to be opened: "a FIFO", "a device", "a socket".  NULL: none of these, or
@@ -36,10 +36,11 @@ char *evidence_read(int dirfd, const char *path, size_t max, size_t *len);
 int evidence_digest(int dirfd, const char *path, char hex[65]);
 
 /*
- * Visit everything below dirfd, in the order of its names' bytes.  regular is
- * 0 for what is neither directory nor regular file.  Returns what visit
- * returned where that was not 0; -1 and errno where the tree cannot be read or
- * breaks a limit (ELOOP, EOVERFLOW).
+ * Visit everything below dirfd, in the order of its names' bytes; in a directory
+ * with more than EVIDENCE_FILES_MAX names as they lie there (a ledger's anchors
+ * have no end).  regular is 0 for what is neither directory nor regular file.
+ * Returns what visit returned where that was not 0; -1 and errno where the tree
+ * cannot be read or is too deep (ELOOP).
  */
 int evidence_walk(int dirfd, int (*visit)(void *context, const char *path,
     uint64_t size, int regular), void *context);

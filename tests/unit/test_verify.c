@@ -3,11 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <sodium.h>
 
+#include "ledger/evidence/evidence.h"
 #include "verify_usual.h"
 
 static void
@@ -36,6 +39,29 @@ good_ones(void **state)
 		assert_string_equal(result.run, "run_b");
 		assert_true(result.first > 0);
 	}
+}
+
+/* A ledger's anchors have no end, and it stays verifiable. */
+static void
+many_anchors(void **state)
+{
+	const int dirfd = open(ledger, O_RDONLY | O_DIRECTORY);
+	char name[64];
+	int fd;
+
+	assert_int_equal(mkdirat(dirfd, "anchors", 0700), 0);
+	for (unsigned i = 0; i <= EVIDENCE_FILES_MAX; i++) {
+		snprintf(name, sizeof(name), "anchors/%020u.note", i);
+		assert_true((fd = openat(dirfd, name, O_WRONLY | O_CREAT, 0600)) >= 0);
+		close(fd);
+	}
+	assert_int_equal(verify(ledger), VERIFY_COMPLETE);
+	for (unsigned i = 0; i <= EVIDENCE_FILES_MAX; i++) {
+		snprintf(name, sizeof(name), "anchors/%020u.note", i);
+		assert_int_equal(unlinkat(dirfd, name, 0), 0);
+	}
+	assert_int_equal(unlinkat(dirfd, "anchors", AT_REMOVEDIR), 0);
+	close(dirfd);
 }
 
 static void
@@ -468,6 +494,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_ones),
+		cmocka_unit_test(many_anchors),
 		cmocka_unit_test(without_a_key),
 		cmocka_unit_test(edits),
 		cmocka_unit_test(signed_but_wrong),
