@@ -68,9 +68,10 @@ keep_evidence(struct turn *turn, unsigned most)
 	if (faccessat(turn->witness->dirfd, name, F_OK,
 	    AT_SYMLINK_NOFOLLOW) == 0)
 		return;
-	turn->log->evidence++;
 	if (io_replace(turn->witness->dirfd, name, 0400, turn->plain,
-	    turn->plain_len) != 0)
+	    turn->plain_len) == 0)
+		turn->log->evidence++;
+	else
 		turn->reply->event = "evidence_lost";
 }
 
@@ -152,6 +153,20 @@ follows(struct turn *turn)
 	return -1;
 }
 
+/* As io_replace.  Until the rename nothing has changed, and the next try may do; what
+ * a failure from there on has left is not known. */
+static int
+keep(struct witness *witness, const char *name, const char *text, size_t len)
+{
+	if (io_write_new(witness->dirfd, ".next", 0600, text, len) != 0)
+		return -1;
+	if (io_rename(witness->dirfd, ".next", name) == 0 &&
+	    io_sync_all(witness->dirfd) == 0)
+		return 0;
+	witness->broken = true;
+	return -1;
+}
+
 /* Sign, remember, and only then answer. */
 static void
 cosign(struct turn *turn)
@@ -169,8 +184,9 @@ cosign(struct turn *turn)
 	memcpy(state, turn->plain, turn->plain_len);
 	memcpy(state + turn->plain_len, line, (size_t)n + 1);
 	witness_state_name(turn->log, name);
-	if (io_replace(turn->witness->dirfd, name, 0600, state, len) == 0 &&
-	    witness_take_state(turn->witness, turn->log, state, len, &problem) == 0)
+	if (keep(turn->witness, name, state, len) != 0)
+		return;
+	if (witness_take_state(turn->witness, turn->log, state, len, &problem) == 0)
 		say(turn, 200, "cosigned", line);
 	else
 		turn->witness->broken = true;
@@ -224,6 +240,7 @@ void
 witness_add_epochs(struct witness *witness, const char *body, size_t len,
     struct witness_reply *reply)
 {
+	static const char not_kept[] = "the witness cannot keep its state";
 	struct watched *log = len <= WITNESS_EPOCHS_MAX ?
 	    log_of(witness, body, len) : NULL;
 	const char *why = "";
@@ -231,8 +248,12 @@ witness_add_epochs(struct witness *witness, const char *body, size_t len,
 	unsigned status;
 
 	*reply = (struct witness_reply){ .status = 500, .event = "" };
-	if (log == NULL || witness->broken) {
-		say_epochs(reply, log == NULL ? 404 : 500, "unknown_log",
+	if (witness->broken) {
+		say_epochs(reply, 500, "not_kept", not_kept);
+		return;
+	}
+	if (log == NULL) {
+		say_epochs(reply, 404, "unknown_log",
 		    "no epochs of a log that this witness watches");
 		return;
 	}
@@ -243,9 +264,8 @@ witness_add_epochs(struct witness *witness, const char *body, size_t len,
 		return;
 	}
 	witness_epochs_name(log, name);
-	if (io_replace(witness->dirfd, name, 0600, body, len) != 0)
-		witness->broken = true;
-	say_epochs(reply, witness->broken ? 500 : 200, witness->broken ?
-	    "not_kept" : "epochs", witness->broken ?
-	    "the witness cannot keep its state" : "known");
+	if (keep(witness, name, body, len) == 0)
+		say_epochs(reply, 200, "epochs", "known");
+	else
+		say_epochs(reply, 500, "not_kept", not_kept);
 }

@@ -72,7 +72,8 @@ struct witness_reply {
  * add-checkpoint: 200 with our signature, 409 with the size that we are at, 409
  * with an empty body for a second root of one size, 422 for a proof that does
  * not hold, 404 and 403 for an unknown log or key, 400; 500 where the state
- * cannot be written: from then on nothing is cosigned.
+ * cannot be written, and as long as it cannot.  Where it is not known whether the
+ * new one is in its place, nothing is cosigned until the next start.
  */
 void witness_add_checkpoint(struct witness *witness, const char *body,
     size_t len, uint64_t now_s, struct witness_reply *reply);

@@ -2,6 +2,7 @@
 #include "ledger/io.h"
 #include "ledger/tree/note_secret.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -324,6 +325,33 @@ read_epochs(struct witness *witness, struct watched *log,
 	return status;
 }
 
+/* The evidence that earlier processes kept. */
+static int
+count_evidence(struct witness *witness, struct problem *problem)
+{
+	static const char begin[] = "evidence-";
+	int fd = io_open(witness->dirfd, ".", O_RDONLY | O_DIRECTORY, 0);
+	DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	if (names == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return problem_errno(problem, "cannot list the directory");
+	}
+	while ((entry = readdir(names)) != NULL) {
+		const char *id = entry->d_name + sizeof(begin) - 1;
+
+		if (strncmp(entry->d_name, begin, sizeof(begin) - 1) != 0)
+			continue;
+		for (unsigned i = 0; i < witness->logs; i++)
+			witness->log[i].evidence += strncmp(id, witness->log[i].id,
+			    sizeof(witness->log[i].id) - 1) == 0;
+	}
+	closedir(names);
+	return 0;
+}
+
 static int
 lock(struct witness *witness, struct problem *problem)
 {
@@ -352,7 +380,7 @@ open_all(struct witness *witness, const char *dir, struct problem *problem)
 		    read_epochs(witness, &witness->log[i], problem) != 0)
 			return -1;
 	}
-	return 0;
+	return count_evidence(witness, problem);
 }
 
 struct witness *

@@ -19,7 +19,7 @@ struct watched {
 	struct checkpoint at;	/* the latest; size 0: none */
 	char *note;		/* as cosigned; NULL: none */
 	size_t note_len;
-	unsigned evidence;
+	unsigned evidence;	/* files kept */
 };
 
 struct witness {
@@ -28,7 +28,7 @@ struct witness {
 	uint8_t *sk;		/* locked memory */
 	struct watched *log;
 	unsigned logs;
-	bool broken;		/* a write failed: nothing is cosigned any more */
+	bool broken;		/* what is kept is not known: nothing is cosigned */
 };
 
 /* NULL: not watched. */
