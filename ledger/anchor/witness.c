@@ -68,7 +68,8 @@ keep_evidence(struct turn *turn, unsigned most)
 	if (faccessat(turn->witness->dirfd, name, F_OK,
 	    AT_SYMLINK_NOFOLLOW) == 0)
 		return;
-	if (io_replace(turn->witness->dirfd, name, 0400, turn->plain,
+	/* writable, as the state: a failure leaves the file that the next write opens */
+	if (io_replace(turn->witness->dirfd, name, 0600, turn->plain,
 	    turn->plain_len) == 0)
 		turn->log->evidence++;
 	else

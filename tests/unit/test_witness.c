@@ -404,6 +404,9 @@ test_write_fails(void **state)
 static void
 test_evidence_counted(void **state)
 {
+	char path[80];
+	struct stat st;
+
 	advance(0, 5);
 	fail_op = IO_WRITE;
 	io_fault = fail_once;
@@ -412,6 +415,9 @@ test_evidence_counted(void **state)
 		submit(compose(&ours, 5, 4, size), 422, "evidence_lost");
 	}
 	io_fault = NULL;
+	snprintf(path, sizeof(path), "%s/.next", dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0600, 0600);	/* the next one opens it */
 	for (uint64_t size = 6; size <= 25; size++)
 		submit(compose(&ours, 5, 4, size), 422, "inconsistent");
 	assert_int_equal(evidence(), 20);
