@@ -95,10 +95,8 @@ cmd_bindings(const struct opts *opts)
 
 	if ((rc = cli_need_home()) != 0)
 		return rc;
-	if ((data = data_open(err, sizeof(err))) == NULL) {
-		cli_err("%s", err);
+	if ((data = data_open()) == NULL)
 		return CLI_USAGE;
-	}
 	if (data_check(data, err, sizeof(err)) != 0) {
 		cli_err("%s", err);
 		data_close(data);

@@ -181,7 +181,6 @@ print_egress(json_t *egress)
 static int
 edit(const struct opts *opts, bool allow)
 {
-	char err[CLI_ERR_MAX];
 	struct data *data;
 	json_t *egress;
 	bool missing = false;
@@ -192,14 +191,12 @@ edit(const struct opts *opts, bool allow)
 		return cli_usage("a HOST[:PORT] or --private CIDR is wanted");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
-	if ((data = data_open(err, sizeof(err))) == NULL) {
-		cli_err("%s", err);
-		return CLI_REFUSED;
-	}
+	if ((data = data_open()) == NULL)
+		return CLI_USAGE;
 	egress = data_object(data_root(data), "egress");
 	if (egress == NULL) {
-		cli_err("egress is no object in pack/data.json");
-		rc = CLI_REFUSED;
+		cli_err("out of memory");
+		rc = CLI_USAGE;
 	} else if ((rc = change_all(opts, egress, allow, &missing)) == 0 &&
 	    (rc = data_commit(data, allow ? DATA_GIVES : DATA_TAKES)) == CLI_OK) {
 		print_egress(egress);
@@ -224,17 +221,14 @@ egress_deny(const struct opts *opts)
 static int
 egress_list(const struct opts *opts)
 {
-	char err[CLI_ERR_MAX];
 	struct data *data;
 	json_t *egress;
 	int rc;
 
 	if ((rc = cli_need_home()) != 0)
 		return rc;
-	if ((data = data_open(err, sizeof(err))) == NULL) {
-		cli_err("%s", err);
-		return CLI_REFUSED;
-	}
+	if ((data = data_open()) == NULL)
+		return CLI_USAGE;
 	egress = json_object_get(data_root(data), "egress");
 	if (opt_flag(opts, "json") && egress != NULL) {
 		cli_json(stdout, egress, JSON_INDENT(2));

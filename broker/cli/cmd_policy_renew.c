@@ -117,14 +117,16 @@ renew_pack(struct renew *renew, const struct data *data)
 	int same, rc;
 
 	if (aside_name("pack", &renew->paths, renew->err, sizeof(renew->err)) != 0 ||
-	    make_next(renew, data) != 0 || (same = compare(renew)) < 0)
+	    make_next(renew, data) != 0)
+		return CLI_USAGE;
+	if ((same = compare(renew)) < 0)
 		return CLI_REFUSED;
 	if (same) {
 		puts("The pack's rules are this version's already.");
 		return CLI_OK;
 	}
 	if (put_in_place(renew) != 0)
-		return CLI_REFUSED;
+		return CLI_USAGE;
 	if ((rc = tell_daemon(renew)) == CLI_OK)
 		printf("The pack has this version's rules, and its own data.\n"
 		    "The old one is in %s\n", renew->paths.aside);
@@ -142,10 +144,8 @@ cmd_policy_renew(const struct opts *opts)
 		return cli_usage("policy renew takes no operand");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
-	if ((data = data_open(renew.err, sizeof(renew.err))) == NULL) {
-		cli_err("%s", renew.err);
-		return CLI_REFUSED;
-	}
+	if ((data = data_open()) == NULL)
+		return CLI_USAGE;
 	rc = renew_pack(&renew, data);
 	if (renew.err[0] != '\0')
 		cli_err("%s", renew.err);

@@ -26,22 +26,42 @@ struct data {
 
 /* The lock lies outside the pack, whose files are its digest. */
 static int
-take_lock(struct data *data, char *err, size_t err_len)
+take_lock(struct data *data)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], err[CLI_ERR_MAX] = "";
 
-	if (home_make_rooms(err, err_len) != 0)
+	if (home_make_rooms(err, sizeof(err)) == 0) {
+		cli_home_path("run/data", path, sizeof(path));
+		if ((data->lock = private_file_lock(path, 1)) != -1)
+			return 0;
+		if (errno == EROFS)
+			return 0;	/* nobody writes there: it can be read all the same */
+		(void)trouble(err, sizeof(err), path, errno);
+	}
+	cli_err("%s", err);
+	return -1;
+}
+
+/* Those whose members the commands change. */
+static int
+check_members(const struct data *data)
+{
+	static const char *const names[] = { "bindings", "egress" };
+	const json_t *member;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		member = json_object_get(data->root, names[i]);
+		if (member == NULL || json_is_object(member))
+			continue;
+		cli_err("%s: %s is no object", data->path, names[i]);
 		return -1;
-	cli_home_path("run/data", path, sizeof(path));
-	if ((data->lock = private_file_lock(path, 1)) != -1)
-		return 0;
-	if (errno == EROFS)
-		return 0;	/* nobody writes there: it can be read all the same */
-	return trouble(err, err_len, path, errno);
+	}
+	return 0;
 }
 
 static int
-load(struct data *data, char *err, size_t err_len)
+load(struct data *data)
 {
 	json_error_t where;
 
@@ -49,37 +69,31 @@ load(struct data *data, char *err, size_t err_len)
 	data->old = private_file_read(data->path, PRIVATE_SETTINGS, DATA_MAX,
 	    &data->old_len);
 	if (data->old == NULL) {
-		snprintf(err, err_len, "%s %s%s", data->path,
-		    private_file_why(errno), errno == ENOENT ? ": put it back "
-		    "(packs/ in the home keeps the packs that were in force), or "
-		    "write {} for none" : "");
+		cli_err("%s %s%s", data->path, private_file_why(errno),
+		    errno == ENOENT ? ": put it back (packs/ in the home keeps "
+		    "the packs that were in force), or write {} for none" : "");
 		return -1;
 	}
 	data->root = json_loadb((const char *)data->old, data->old_len,
 	    JSON_REJECT_DUPLICATES, &where);
-	if (json_object_get(data->root, "bindings") != NULL &&
-	    !json_is_object(json_object_get(data->root, "bindings"))) {
-		snprintf(err, err_len, "%s: bindings is no object", data->path);
-		return -1;
-	}
 	if (json_is_object(data->root))
-		return 0;
-	snprintf(err, err_len, "%s, line %d: %s", data->path, where.line,
+		return check_members(data);
+	cli_err("%s, line %d: %s", data->path, where.line,
 	    data->root == NULL ? where.text : "not an object");
 	return -1;
 }
 
 struct data *
-data_open(char *err, size_t err_len)
+data_open(void)
 {
 	struct data *data = calloc(1, sizeof(*data));
 
 	if (data == NULL) {
-		snprintf(err, err_len, "out of memory");
+		cli_err("out of memory");
 		return NULL;
 	}
 	data->lock = -1;
-	if (take_lock(data, err, err_len) == 0 && load(data, err, err_len) == 0)
+	if (take_lock(data) == 0 && load(data) == 0)
 		return data;
 	data_close(data);
 	return NULL;

@@ -12,8 +12,9 @@
 struct policy_pack;
 struct data;		/* the document and the lock that is held on it */
 
-/* Take the lock and load.  NULL with a message. */
-struct data *data_open(char *err, size_t err_len);
+/* Take the lock and load.  NULL: what is wrong is said, and the exit status is
+ * CLI_USAGE. */
+struct data *data_open(void);
 void data_close(struct data *data);	/* NULL-safe */
 
 /* What the broker would read: 0, or -1 where a part of it is no good. */

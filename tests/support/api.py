@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-from harness import BUILD
+from harness import BUILD, gone
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -38,15 +38,26 @@ def call(bench, method, path, body=None, token=None, sock="operator.sock", raw=F
     return r.status, json.loads(text)
 
 
+def daemon_of(bench):
+    """The number of the process that daemon.json names, or None: a daemon that was killed leaves its file behind."""
+    try:
+        pid = bench.daemon()["pid"]
+    except FileNotFoundError:
+        return None
+    return None if gone(pid, 0) else pid
+
+
 def start_daemon(bench, *extra):
-    """Start countersignd in the foreground; wait until its daemon.json stands."""
+    """The home's daemon as a child of ours, in the foreground, once its daemon.json stands.  One that a command started is stopped:
+    the home has room for one, and it would be another than the one that is waited for, ended and read about."""
+    if daemon_of(bench):
+        bench.must("stop")
     log = open(bench.path("daemon.log"), "ab")  # noqa: SIM115 - the child keeps it
     child = bench.spawn(os.path.join(BUILD, "countersignd"), "--foreground", *extra, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-    for _ in range(6000):
-        if os.path.exists(os.path.join(bench.home, "run", "daemon.json")):
+    until = time.monotonic() + 120
+    while child.poll() is None and time.monotonic() < until:
+        if daemon_of(bench) == child.pid:
             return child
-        if child.poll() is not None:
-            break
         time.sleep(0.02)
     with open(bench.path("daemon.log")) as f:
         raise AssertionError("countersignd did not come up: " + f.read()[-1500:])

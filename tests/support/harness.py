@@ -245,15 +245,16 @@ def children(pid):
 def gone(pid, seconds=60):
     """Whether that process ends in that time, be it reaped or not."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while True:
         try:
             with open(f"/proc/{pid}/stat") as f:
                 if f.read().rsplit(")", 1)[1].split()[0] in "ZX":
                     return True
         except OSError:
             return True
+        if time.monotonic() >= until:
+            return False
         time.sleep(0.01)
-    return False
 
 
 NOBODY = 65534

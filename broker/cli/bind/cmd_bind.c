@@ -276,10 +276,8 @@ cmd_bind(const struct opts *opts)
 	}
 	if ((rc = read_bind(&bind)) != 0 || (rc = cli_need_home()) != 0)
 		return rc;
-	if ((data = data_open(bind.err, sizeof(bind.err))) == NULL) {
-		cli_err("%s", bind.err);
+	if ((data = data_open()) == NULL)
 		return CLI_USAGE;
-	}
 	rc = put_binding(&bind, data);
 	data_close(data);
 	if (rc == CLI_OK && !opt_flag(opts, "add")) {
@@ -294,7 +292,6 @@ cmd_bind(const struct opts *opts)
 int
 cmd_unbind(const struct opts *opts)
 {
-	char err[CLI_ERR_MAX];
 	struct data *data;
 	json_t *bindings;
 	int rc;
@@ -303,10 +300,8 @@ cmd_unbind(const struct opts *opts)
 		return cli_usage("one ID, of a binding, is wanted");
 	if ((rc = cli_need_home()) != 0)
 		return rc;
-	if ((data = data_open(err, sizeof(err))) == NULL) {
-		cli_err("%s", err);
+	if ((data = data_open()) == NULL)
 		return CLI_USAGE;
-	}
 	bindings = data_object(data_root(data), "bindings");
 	if (bindings == NULL || json_object_del(bindings, opts->rest[0]) != 0) {
 		cli_err("there is no binding %s", cli_clean(opts->rest[0]));
