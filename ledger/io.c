@@ -141,10 +141,20 @@ io_write_new(int dirfd, const char *name, mode_t mode, const void *bytes, size_t
 }
 
 int
+io_write_next(int dirfd, mode_t mode, const void *bytes, size_t len)
+{
+	if (io_write_new(dirfd, IO_NEXT, mode, bytes, len) == 0)
+		return 0;
+	/* A write that failed, or was killed, may have left one that is read only. */
+	return errno == EACCES && unlinkat(dirfd, IO_NEXT, 0) == 0 ?
+	    io_write_new(dirfd, IO_NEXT, mode, bytes, len) : -1;
+}
+
+int
 io_replace(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len)
 {
-	return io_write_new(dirfd, ".next", mode, bytes, len) == 0 &&
-	    io_rename(dirfd, ".next", name) == 0 ? io_sync_all(dirfd) : -1;
+	return io_write_next(dirfd, mode, bytes, len) == 0 &&
+	    io_rename(dirfd, IO_NEXT, name) == 0 ? io_sync_all(dirfd) : -1;
 }
 
 ssize_t

@@ -49,7 +49,12 @@ int io_exchange(int dirfd, const char *from, const char *to);
 /* A file with this content, made or emptied first; durable once its directory is. */
 int io_write_new(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len);
 
-/* The same whole or not at all, and durable: written beside it as ".next". */
+/* Written under this name first by whoever replaces a file; one that an earlier
+ * failure left is written over. */
+#define IO_NEXT ".next"
+int io_write_next(int dirfd, mode_t mode, const void *bytes, size_t len);
+
+/* The same whole or not at all, and durable: written beside it as IO_NEXT. */
 int io_replace(int dirfd, const char *name, mode_t mode, const void *bytes, size_t len);
 
 /* Like pread, until all of cap is read or the file ends: bytes, or -1.  Also for what

@@ -68,8 +68,7 @@ keep_evidence(struct turn *turn, unsigned most)
 	if (faccessat(turn->witness->dirfd, name, F_OK,
 	    AT_SYMLINK_NOFOLLOW) == 0)
 		return;
-	/* writable, as the state: a failure leaves the file that the next write opens */
-	if (io_replace(turn->witness->dirfd, name, 0600, turn->plain,
+	if (io_replace(turn->witness->dirfd, name, 0400, turn->plain,
 	    turn->plain_len) == 0)
 		turn->log->evidence++;
 	else
@@ -159,9 +158,9 @@ follows(struct turn *turn)
 static int
 keep(struct witness *witness, const char *name, const char *text, size_t len)
 {
-	if (io_write_new(witness->dirfd, ".next", 0600, text, len) != 0)
+	if (io_write_next(witness->dirfd, 0600, text, len) != 0)
 		return -1;
-	if (io_rename(witness->dirfd, ".next", name) == 0 &&
+	if (io_rename(witness->dirfd, IO_NEXT, name) == 0 &&
 	    io_sync_all(witness->dirfd) == 0)
 		return 0;
 	witness->broken = true;
