@@ -198,40 +198,39 @@ gate_cut(struct gate *gate, const struct gate_cut *what)
 }
 
 #define TOKEN_MS 10000	/* that who may wait waits for a first token */
+#define TAKE_TRIES 8
 
 /* --- secrets --------------------------------------------------------- */
-
-static enum secrets_result
-take_anew(struct gate *gate, struct rules *rules, const struct binding *binding,
-    struct secret **secret, struct redact_needles **needles, uint32_t *version)
-{
-	if (secrets_refresh(&gate->secrets, gate->vault, rules) != 0)
-		return SECRETS_NONE;
-	return secrets_take(&gate->secrets, gate->vault, binding, false, secret,
-	    needles, version);
-}
 
 enum secrets_result
 gate_secret_take(struct gate *gate, struct rules *rules,
     const struct binding *binding, bool now, struct secret **secret,
     struct redact_needles **needles, uint32_t *version)
 {
-	enum secrets_result result = secrets_take(&gate->secrets, gate->vault,
-	    binding, now, secret, needles, version);
+	struct secrets *secrets = &gate->secrets;
+	enum secrets_result result = secrets_take(secrets, gate->vault, binding, now,
+	    secret, needles, version);
+	bool may_wait = !now && secrets->minter != NULL;
 
-	/* Somebody else changed the vault, or other rules came into force. */
 	if (result == SECRETS_STALE && now && vault_waits(gate->vault))
 		return SECRETS_LATER;
-	if (result == SECRETS_STALE)
-		result = take_anew(gate, rules, binding, secret, needles, version);
-	if (result != SECRETS_NO_TOKEN || now || gate->secrets.minter == NULL)
-		return result;
-	/* Asked for once more where nobody wanted one for a while. */
-	result = take_anew(gate, rules, binding, secret, needles, version);
-	if (result != SECRETS_NO_TOKEN)
-		return result;
-	minter_wait(gate->secrets.minter, binding->secret, TOKEN_MS);
-	return take_anew(gate, rules, binding, secret, needles, version);
+	/* Somebody else changed the vault, which he may do again meanwhile, or other rules
+	 * came into force; or a first token is on its way, or was let go of and is asked
+	 * for again. */
+	for (unsigned i = 0; i < TAKE_TRIES && (result == SECRETS_STALE ||
+	    (result == SECRETS_NO_TOKEN && may_wait)); i++) {
+		if (secrets_refresh(secrets, gate->vault, rules) != 0)
+			return SECRETS_NONE;
+		if (result == SECRETS_NO_TOKEN) {
+			minter_wait(secrets->minter, binding->secret, TOKEN_MS);
+			may_wait = false;
+			result = SECRETS_STALE;
+			continue;
+		}
+		result = secrets_take(secrets, gate->vault, binding, false, secret,
+		    needles, version);
+	}
+	return result;
 }
 
 static int

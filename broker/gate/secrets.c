@@ -174,8 +174,11 @@ fetch(struct secrets *old, struct held *held, struct vault *vault)
 	if (vault_get(vault, held->name, 0, &held->secret, &held->version,
 	    &error) != VAULT_OK)
 		return 0;
-	if (mint_source_p(secret_bytes(held->secret)))
+	if (mint_source_p(secret_bytes(held->secret))) {
+		if (held->signs)
+			return hold_unusable(held);	/* no token is a key */
 		put_token(old, held);
+	}
 	if (held->secret == NULL)
 		return 1;
 	goes_out = what_goes_out(held);
@@ -268,9 +271,10 @@ int
 secrets_refresh(struct secrets *secrets, struct vault *vault,
     struct rules *rules)
 {
+	const uint64_t turn = atomic_fetch_add(&secrets->begun, 1) + 1;
 	const struct bindings *bindings = rules_bindings(rules);
 	struct known known = { .n = 0 };
-	struct secrets old;
+	struct secrets old = { .held = NULL };
 	struct sieve *sieve = NULL;
 	struct held *held;
 	size_t n = 0;
@@ -290,6 +294,15 @@ secrets_refresh(struct secrets *secrets, struct vault *vault,
 	}
 
 	pthread_rwlock_wrlock(&secrets->lock);
+	/* Who began later has seen what changed since. */
+	if (turn < secrets->in_place) {
+		pthread_rwlock_unlock(&secrets->lock);
+		sieve_free(sieve);
+		known_free(known.all, known.n);
+		held_free(held, n);
+		return 0;
+	}
+	secrets->in_place = turn;
 	old.held = secrets->held;
 	old.n = secrets->n;
 	old.sieve = secrets->sieve;
@@ -350,6 +363,8 @@ use(struct secrets *secrets, const struct held *held, struct secret **secret)
 {
 	const struct slice value = secret_bytes(*secret);
 
+	if (held->signs && mint_source_p(value))
+		return SECRETS_NO_KEY;
 	if (mint_source_p(value) != held->minted || (!held->minted &&
 	    held->secret != NULL && !secret_equal(held->secret, value.p, value.n)))
 		return SECRETS_STALE;

@@ -31,6 +31,8 @@ struct secrets {
 	size_t n_known;
 	struct sieve *sieve;	/* over known */
 	struct versions_told told;	/* when they were read */
+	_Atomic uint64_t begun;	/* refreshes; one that began before that in place is not put there */
+	uint64_t in_place;
 	atomic_bool partial;	/* the vault has more, which could not be read: they are not recognised */
 };
 
