@@ -123,7 +123,7 @@ presealed_text(const struct report *report, FILE *out)
 	presealed_read(&p, report);
 	if (p.body != NULL) {
 		fputs("  before sealing the broker looked for ", out);
-		fprintf(out, "%lld known secrets: ", p.secrets);
+		fprintf(out, "%lld known secret%s: ", p.secrets, p.secrets == 1 ? "" : "s");
 		put_plain(p.verdict, out);
 		if (p.found > 0)
 			fprintf(out, ", %lld places", p.found);
@@ -180,7 +180,8 @@ presealed_html(const struct report *report, FILE *out)
 		    "run</small></h2><ul class=\"card probs\"><li class=\"%s\"><b>", clean ? "ok" :
 		    p.found > 0 ? "p1" : "p2");
 		put_escaped(p.verdict, out);
-		fprintf(out, "</b>looked for %lld known secrets in all their forms", p.secrets);
+		fprintf(out, "</b>looked for %lld known secret%s in all %s forms", p.secrets,
+		    p.secrets == 1 ? "" : "s", p.secrets == 1 ? "its" : "their");
 		if (p.found > 0)
 			fprintf(out, ", found in %lld places", p.found);
 		if (why(&p)[0] != '\0') {

@@ -41,7 +41,8 @@ static void
 by_what(const struct scan_result *scan, char *buf, size_t cap)
 {
 	if (scan->secrets > 0)
-		snprintf(buf, cap, " and %u known secrets in all their forms", scan->secrets);
+		snprintf(buf, cap, " and %u known secret%s in all %s forms", scan->secrets,
+		    scan->secrets == 1 ? "" : "s", scan->secrets == 1 ? "its" : "their");
 	else if (scan->tags > 0)
 		snprintf(buf, cap, " and the tags of the broker's secrets");
 	else if (scan->sealed > 0)

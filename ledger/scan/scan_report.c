@@ -109,7 +109,7 @@ scan_report_text(const struct scan_report *report, FILE *out)
 	fprintf(out, "; %" PRIu64 " files, %.1f MB, %u formats (table %s)", r->files,
 	    (double)r->bytes / 1e6, scan_formats_count(), SCAN_TABLE_VERSION);
 	if (r->secrets > 0)
-		fprintf(out, ", %u known secrets", r->secrets);
+		fprintf(out, ", %u known secret%s", r->secrets, r->secrets == 1 ? "" : "s");
 	if (r->tags > 0)
 		fprintf(out, ", %u tags with padding", r->tags);
 	if (r->links > 0)
