@@ -211,7 +211,7 @@ static const struct {
 	enum step (*run)(struct conn *conn);
 	bool needs_client;	/* of no use once the client is gone */
 } states[] = {
-	[CONN_TLS] = { front_handshake, true },
+	[CONN_TLS] = { front_handshake, false },	/* its last words say why it left */
 	[CONN_HEAD] = { run_head, false },
 	[CONN_DECIDE] = { request_asked, true },
 	[CONN_HELD] = { request_asked, true },
@@ -230,10 +230,7 @@ static const struct {
 static void
 client_gone(struct conn *conn)
 {
-	if (conn->state == CONN_TLS)
-		front_refused(conn, "tls/handshake",
-		    "the client left before its TLS handshake was done");
-	else if (conn->state == CONN_HELD)
+	if (conn->state == CONN_HELD)
 		held_refuse(conn, HELD_CLIENT_LEFT);
 	if (conn->exchange != NULL && conn->exchange->error == NULL)
 		conn->exchange->error = "client_gone";

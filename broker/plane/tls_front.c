@@ -179,6 +179,10 @@ handshake_failed(struct conn *conn)
 		why = "the client does not trust the local CA: it wants to be told of "
 		    "$COUNTERSIGN_CA";
 		break;
+	case 0:	/* no fault of TLS: the connection ended */
+	case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+		why = "the client left before its TLS handshake was done";
+		break;
 	default:
 		why = "the client's TLS handshake failed, or the client gave it up";
 	}
