@@ -8,8 +8,8 @@
 #include "ledger/evidence/evidence.h"
 #include "ledger/tree/hash_lines.h"
 #include "ledger/tree/hashes.h"
+#include "ledger/clock.h"
 #include "ledger/io.h"
-#include "now_ms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +239,7 @@ ask_witness(struct turn *turn, size_t i)
 	}
 	turn->again = atomic_load(&party->reason) == ANCHOR_GOOD &&
 	    witness->at == turn->at.size;
-	if (turn->again && now_ms() < witness->asked_ms + IDLE_MS)
+	if (turn->again && clock_ms() < witness->asked_ms + IDLE_MS)
 		return;
 	turn->shown = false;
 	witness->fresh_s = 0;
@@ -250,7 +250,7 @@ ask_witness(struct turn *turn, size_t i)
 	if (again && reason == ANCHOR_GOOD)
 		reason = ANCHOR_REFUSED;	/* it moved each time */
 	if (reason == ANCHOR_GOOD)
-		witness->asked_ms = now_ms();
+		witness->asked_ms = clock_ms();
 	if (reason == ANCHOR_GOOD && turn->again)
 		note_good(party, turn->at.size, time_s);
 	else if (reason == ANCHOR_GOOD)
@@ -341,7 +341,7 @@ ask_authority(struct turn *turn, size_t i, bool now)
 	uint64_t time_s = 0;
 
 	if (atomic_load(&party->size) >= turn->at.size ||
-	    (good && !now && now_ms() < due))
+	    (good && !now && clock_ms() < due))
 		return;
 	reason = stamp(turn, &turn->conf->authority[i],
 	    (unsigned)(turn->conf->witnesses + i), &time_s);
@@ -349,7 +349,7 @@ ask_authority(struct turn *turn, size_t i, bool now)
 		note_result(party, reason);
 		return;
 	}
-	turn->stamped_ms[i] = now_ms();
+	turn->stamped_ms[i] = clock_ms();
 	note_good(party, turn->at.size, time_s);
 }
 

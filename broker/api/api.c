@@ -1,5 +1,6 @@
 /* The server: listeners, and the way of one call. */
 #include "api/impl.h"
+#include "ledger/clock.h"
 #include "trouble.h"
 
 #include <errno.h>
@@ -93,15 +94,6 @@ route_find(struct api_call *call, const char *method, const char *path)
 
 /* --- one call ------------------------------------------------------------ */
 
-static int64_t
-clock_s(void)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
 /* Does a body follow that is short enough to be read before the call is refused?
  * Otherwise the refusal closes the connection, and a client that still sends
  * sees that instead of the refusal. */
@@ -187,7 +179,7 @@ call_new(struct api_listener *listener, struct MHD_Connection *connection)
 	call->seat = info != NULL ? info->socket_context : NULL;
 	call->door = listener->door;
 	call->connection = connection;
-	call->began_s = clock_s();
+	call->began_ms = clock_ms();
 	atomic_fetch_add(&call->api->in_flight, 1);
 	return call;
 }
@@ -196,7 +188,7 @@ call_new(struct api_listener *listener, struct MHD_Connection *connection)
 static enum MHD_Result
 take_body(struct api_call *call, const char *bytes, size_t *len)
 {
-	bool fine = clock_s() - call->began_s <= API_CALL_S &&
+	bool fine = clock_ms() - call->began_ms <= API_CALL_MS &&
 	    (call->held != NULL || api_body_add(call, bytes, *len));
 
 	sodium_memzero((void *)(uintptr_t)bytes, *len);

@@ -19,7 +19,7 @@
 #define API_LEAVING 64			/* more of them, that were told to leave */
 #define API_THREADS (API_LEDGER_PORTS + 1)	/* of one listener: where all lanes wait, one is left */
 #define API_IDLE_S 30
-#define API_CALL_S 60			/* a request must have come by then */
+#define API_CALL_MS 60000		/* a request must have come by then */
 #define API_PARAM_MAX 80
 
 enum api_door { DOOR_OPERATOR, DOOR_AGENT, DOOR_TCP };
@@ -89,7 +89,7 @@ struct api_call {
 	struct seat *seat;		/* of the connection, or NULL */
 	const struct api_route *route;
 	char param[API_PARAM_MAX];
-	int64_t began_s;		/* monotonic */
+	int64_t began_ms;		/* clock_ms */
 
 	/* who */
 	struct peer peer;

@@ -1,7 +1,6 @@
 /* Lanes: what a call that may block needs, of which there are fewer than threads. */
 #include "api/impl.h"
-
-#include <time.h>
+#include "ledger/clock.h"
 
 #define LAST_LANE (API_LEDGER_PORTS - 1)
 
@@ -20,10 +19,8 @@ free_lane(struct api *api, bool last)
 static void
 wait_freed(struct api *api)
 {
-	struct timespec until = { 0, 0 };
+	const struct timespec until = clock_after_ms(1000);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec++;
 	(void)pthread_cond_timedwait(&api->freed, &api->lock, &until);
 }
 

@@ -1,20 +1,10 @@
 /* Refusals of callers: one by one, then by number, within the bounds of the run
  * (gate/refusals.h) or of callers that showed no open one (plane/flood.h). */
 #include "api/impl.h"
+#include "ledger/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static int64_t
-clock_now(clockid_t clock, int64_t per_s)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * per_s +
-	    (int64_t)now.tv_nsec / (1000000000 / per_s);
-}
 
 /* In the lane of a call that has one: there are no more of them than calls. */
 static void
@@ -49,7 +39,7 @@ alone(struct api_call *call, const struct gate_verdict *refusal)
 		return gate_refusal_alone(api->options.gate, call->run, refusal,
 		    "http", call->peer.uid, NULL);
 	return flood_admits(&api->flood, call->peer.uid, refusal,
-	    clock_now(CLOCK_MONOTONIC, 1000), clock_now(CLOCK_REALTIME, 1000000));
+	    clock_ms(), clock_wall_us());
 }
 
 static void
@@ -113,8 +103,8 @@ api_refusals_tell(struct api *api, bool all)
 	struct gate_counted counted;
 	struct run *run = NULL;
 
-	while (body != NULL && flood_take(&api->flood,
-	    clock_now(CLOCK_MONOTONIC, 1000), all, &counted))
+	while (body != NULL && flood_take(&api->flood, clock_ms(), all,
+	    &counted))
 		tell(api, &counted, NULL, body);
 	while (body != NULL && gate_refusals_take(gate, all, &run, &counted)) {
 		tell(api, &counted, run, body);

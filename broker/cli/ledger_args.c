@@ -1,11 +1,11 @@
 #include "cli/ledger_args.h"
 #include "cli/unpacked.h"
 
+#include "ledger/clock.h"
 #include "ledger/record/record.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define FOLLOW_NS 250000000L
 
@@ -13,11 +13,8 @@ static int
 moment(const struct opts *opts, const char *name, int64_t *time_us)
 {
 	const char *text = opt_value(opts, name);
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (text == NULL || filter_time(text, (int64_t)now.tv_sec * 1000000 +
-	    now.tv_nsec / 1000, time_us) == 0)
+	if (text == NULL || filter_time(text, clock_wall_us(), time_us) == 0)
 		return 0;
 	return cli_usage("--%s %s: no time; 2026-11-29T15:36:01Z, 2026-11-29, or 10m, 2h, 7d "
 	    "for so long ago", name, cli_clean(text));

@@ -3,6 +3,7 @@
 #include "discover/revision.h"
 #include "discover/source.h"
 #include "discover/state.h"
+#include "ledger/clock.h"
 #include "log.h"
 #include "private_file.h"
 
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define KEY_MAX 65536
 #define WORD "bundle"	/* of the source, in records */
@@ -167,13 +167,8 @@ out:
 static bool
 pause_between(struct discover *discover)
 {
-	struct timespec until;
-	int64_t ns;
+	const struct timespec until = clock_after_ms(discover->conf->poll_ms);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns = until.tv_nsec + (int64_t)(discover->conf->poll_ms % 1000) * 1000000;
-	until.tv_sec += discover->conf->poll_ms / 1000 + ns / 1000000000;
-	until.tv_nsec = ns % 1000000000;
 	pthread_mutex_lock(&discover->lock);
 	while (!atomic_load(&discover->stop))
 		if (pthread_cond_timedwait(&discover->wake, &discover->lock,

@@ -142,7 +142,7 @@ terms(struct wish *wish)
 	atomic_store(&grant->left, grant_requests_for(grant, grant->uses));
 	wish->ttl_s = ttl_s;
 	grant->expires_ns = clock_boot_ns() + ttl_s * 1000000000;
-	grant->expires_s = clock_real_ns() / 1000000000 + ttl_s;
+	grant->expires_s = clock_wall_ns() / 1000000000 + ttl_s;
 	grant->peer = wish->options->peer;
 	grant->credential.run = wish->run;
 }

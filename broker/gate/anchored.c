@@ -91,7 +91,7 @@ misfit(const struct anchored *anchored, const struct checkpoint *at, const char 
 
 	if (after != NULL)
 		why = after_misfit(after, at, anchored->witness, anchored->witnesses,
-		    clock_real_ns() / 1000000000 + AHEAD_S);
+		    clock_wall_ns() / 1000000000 + AHEAD_S);
 	after_free(after);
 	return why != NULL ? why : json_scan_object(&scratch, text, len);
 }

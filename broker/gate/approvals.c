@@ -214,7 +214,7 @@ enter(struct approvals *approvals, struct approval *one)
 	struct approval **at = &approvals->first;
 
 	keyed_mint("q_", 16, one->id, sizeof(one->id));
-	one->asked_s = clock_real_ns() / 1000000000;
+	one->asked_s = clock_wall_ns() / 1000000000;
 	ask_on(one);
 	while (*at != NULL)
 		at = &(*at)->next;
@@ -353,7 +353,7 @@ fill(const struct approval *one, struct gate_approval_info *out)
 	    .asked_s = one->asked_s, .waiting = one->held,
 	    .for_run = one->for_run, .receipt = one->receipt };
 	out->expires_s = one->for_run ? -1 :
-	    clock_real_ns() / 1000000000 + left_ns / 1000000000;
+	    clock_wall_ns() / 1000000000 + left_ns / 1000000000;
 }
 
 void

@@ -149,7 +149,7 @@ end_set(struct delegation *out, const struct delegation *parent,
     const struct gate_run_options *options, struct gate_problem *why)
 {
 	int64_t most_ns = parent != NULL ? parent->expires_boot_ns : INT64_MAX;
-	int64_t now_ns = clock_real_ns();
+	int64_t now_ns = clock_wall_ns();
 
 	out->expires_s = parent != NULL ? parent->expires_s : -1;
 	out->expires_boot_ns = most_ns;

@@ -211,10 +211,9 @@ void gate_return_bytes(struct run *run, uint64_t bytes);
 unsigned gate_may_block_ms(const struct gate *gate);
 /* May the engine or the vault's store keep one waiting? */
 bool gate_may_wait(const struct gate *gate);
-/* The thread's next decisions were asked for at that moment (gate_now_ms): the
+/* The thread's next decisions were asked for at that moment (clock_boot_ms): the
  * deadline runs from there, so that waiting for a thread counts. */
 void gate_thread_until(struct gate_thread *thread, int64_t asked_ms);
-int64_t gate_now_ms(void);
 
 struct gate_thread *gate_thread_new(struct gate *gate);
 void gate_thread_free(struct gate_thread *thread);

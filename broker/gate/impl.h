@@ -25,6 +25,7 @@
 #include "gate/secrets.h"
 #include "gate/sieve.h"
 #include "gate/table.h"
+#include "ledger/clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -233,9 +234,6 @@ int gate_secret_record(struct gate *gate, struct ledger_port *port,
 void gate_cut(struct gate *gate, const struct gate_cut *what);
 
 /* --- run.c, grant.c -------------------------------------------------- */
-
-int64_t clock_real_ns(void);
-int64_t clock_boot_ns(void);	/* counts on while the machine sleeps */
 
 /* The caller holds gate->lock for writing. */
 void run_drop_locked(struct gate *gate, struct run *run);

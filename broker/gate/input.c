@@ -14,7 +14,7 @@ input_text(const char *text)
 void
 input_begin(struct policy_input *out)
 {
-	*out = (struct policy_input){ .now_ns = clock_real_ns() };
+	*out = (struct policy_input){ .now_ns = clock_wall_ns() };
 	out->run.opened_ns = -1;
 	out->caller.uid = out->caller.pid = -1;
 	out->target.port = -1;

@@ -3,12 +3,6 @@
 
 #include "policy/opa/opa.h"
 
-int64_t
-gate_now_ms(void)
-{
-	return clock_boot_ns() / 1000000;
-}
-
 unsigned
 gate_may_block_ms(const struct gate *gate)
 {
@@ -37,7 +31,7 @@ left_ms(const struct gate_thread *thread)
 
 	if (thread->until_ms == 0)
 		return most;
-	left = thread->until_ms - gate_now_ms();
+	left = thread->until_ms - clock_boot_ms();
 	if (left <= 0)
 		return 0;
 	return left < most ? (unsigned)left : most;

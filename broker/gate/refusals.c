@@ -48,7 +48,7 @@ count(struct gate *gate, struct run *run, const struct gate_counted *what,
 	if (refusals->counts == NULL &&
 	    (refusals->counts = calloc(1, sizeof(*refusals->counts))) == NULL)
 		return false;
-	counts_add(refusals->counts, what, now_ms, clock_real_ns() / 1000);
+	counts_add(refusals->counts, what, now_ms, clock_wall_ns() / 1000);
 	if (!refusals->listed) {
 		refusals->listed = true;
 		refusals->next = gate->counting;
@@ -72,7 +72,7 @@ static bool
 alone(struct gate *gate, struct run *run, const struct gate_counted *what)
 {
 	const unsigned burst = burst_of(gate);
-	const int64_t now_ms = gate_now_ms();
+	const int64_t now_ms = clock_boot_ms();
 	struct run *top = (struct run *)(uintptr_t)run_top(run);
 	bool alone;
 
@@ -155,7 +155,7 @@ bool
 gate_refusals_take(struct gate *gate, bool all, struct run **run,
     struct gate_counted *out)
 {
-	const int64_t now_ms = gate_now_ms();
+	const int64_t now_ms = clock_boot_ms();
 	bool taken = false;
 
 	pthread_mutex_lock(&gate->refusals_lock);

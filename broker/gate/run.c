@@ -7,29 +7,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-
-static int64_t
-clock_ns(clockid_t clock)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t
-clock_real_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
-}
-
-int64_t
-clock_boot_ns(void)
-{
-	return clock_ns(CLOCK_BOOTTIME);
-}
 
 /* --- references ------------------------------------------------------ */
 
@@ -225,7 +202,7 @@ run_new(struct gate *gate, struct rules *rules,
 		run->root = (struct process_id){ root.pid, root.start_time };
 		run->uids[1] = root.uid;
 	}
-	run->opened_ns = clock_real_ns();
+	run->opened_ns = clock_wall_ns();
 	run->opened_boot_ns = clock_boot_ns();
 	run->limits = parent == NULL ? options->limits :
 	    budget_narrow(&options->limits, &parent->limits);

@@ -17,7 +17,7 @@ struct held {
 	bool signs;			/* it is a key that signs (aws_keys.h) */
 	struct secret *secret;		/* NULL, as needles: too short, or of the wrong form, to be used */
 	bool minted;			/* secret is a token, good until until_ms; NULL: there is none */
-	int64_t until_ms;		/* minter_now_ms */
+	int64_t until_ms;		/* clock_boot_ms */
 	struct redact_needles *needles;	/* NULL: nothing of it goes out */
 	uint32_t version;
 };
@@ -371,7 +371,7 @@ use(struct secrets *secrets, const struct held *held, struct secret **secret)
 	if (!held->minted)
 		return held->secret != NULL ? SECRETS_TAKEN :
 		    held->signs ? SECRETS_NO_KEY : SECRETS_SHORT;
-	if (held->secret == NULL || minter_now_ms() >= held->until_ms)
+	if (held->secret == NULL || clock_boot_ms() >= held->until_ms)
 		return token_stale(secrets, held->name) ? SECRETS_STALE : SECRETS_NO_TOKEN;
 	secret_unref(*secret);
 	*secret = secret_ref(held->secret);

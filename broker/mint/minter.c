@@ -7,27 +7,6 @@
 
 #define STOP_MS 5000		/* an answer on its way is waited for: it may replace a refresh token */
 
-int64_t
-minter_now_ms(void)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-struct timespec
-minter_from_now(int64_t ms)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_nsec += (long)(ms % 1000) * 1000000;
-	at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
-	at.tv_nsec %= 1000000000;
-	return at;
-}
-
 /* --- items; the lock is held ---------------------------------------------- */
 
 static struct item *
@@ -44,7 +23,7 @@ void
 minter_retire(struct item *item)
 {
 	struct old *old = &item->old[item->next_old];
-	const int64_t now = minter_now_ms();
+	const int64_t now = clock_boot_ms();
 
 	for (unsigned i = 0; i < OLD_MAX; i++)
 		if (now >= item->old[i].until_ms + KNOWN_MS) {
@@ -91,6 +70,7 @@ add(struct minter *minter, const char *name)
 	minter->first = item;
 	return item;
 }
+
 /* --- life -------------------------------------------------------------------- */
 
 struct minter *
@@ -128,7 +108,7 @@ minter_start(struct minter *minter, const struct minter_calls *calls)
 void
 minter_stop(struct minter *minter)
 {
-	const struct timespec until = minter_from_now(STOP_MS);
+	const struct timespec until = clock_after_ms(STOP_MS);
 
 	if (minter == NULL || !minter->started)
 		return;
@@ -171,7 +151,7 @@ state_of(const struct item *item)
 {
 	if (item->wrong)
 		return MINTER_WRONG;
-	if (item->token != NULL && minter_now_ms() < item->until_ms)
+	if (item->token != NULL && clock_boot_ms() < item->until_ms)
 		return MINTER_GOOD;
 	return item->asked ? MINTER_NONE : MINTER_ASKING;
 }
@@ -221,7 +201,7 @@ minter_hurry(struct minter *minter)
 void
 minter_wait(struct minter *minter, const char *name, int64_t most_ms)
 {
-	const struct timespec until = minter_from_now(most_ms);
+	const struct timespec until = clock_after_ms(most_ms);
 	const struct item *item;
 
 	pthread_mutex_lock(&minter->lock);
@@ -236,7 +216,7 @@ void
 minter_each(struct minter *minter, void (*each)(void *arg, const char *name,
     uint32_t version, struct secret *token), void *arg)
 {
-	const int64_t now = minter_now_ms();
+	const int64_t now = clock_boot_ms();
 
 	pthread_mutex_lock(&minter->lock);
 	for (const struct item *item = minter->first; item != NULL; item = item->next) {

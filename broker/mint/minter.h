@@ -47,7 +47,7 @@ enum minter_state {
 };
 
 /* The token that this version of a secret gives now, referenced, and until when it is good
- * (minter_now_ms).  A version not heard of before is asked for from now on. */
+ * (clock_boot_ms).  A version not heard of before is asked for from now on. */
 enum minter_state minter_take(struct minter *minter, const char *name,
     uint32_t version, struct secret *source, struct secret **token, int64_t *until_ms);
 
@@ -56,9 +56,6 @@ void minter_wait(struct minter *minter, const char *name, int64_t most_ms);
 
 /* A token turned out to be over: look what is due, since the machine may have slept. */
 void minter_hurry(struct minter *minter);
-
-/* Of a clock that goes on while the machine sleeps. */
-int64_t minter_now_ms(void);
 
 /* Every token that may still be good, superseded or not, and those of a while before;
  * each is referenced by who keeps it. */

@@ -5,10 +5,11 @@
 
 #include "mint/minter.h"
 #include "vault/vault.h"
+#include "ledger/clock.h"
+#include "ledger/clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #define OLD_MAX 64		/* superseded tokens that are still known, of each */
 #define KNOWN_MS 3600000	/* after its end a token may still stand in an answer */
@@ -49,9 +50,6 @@ struct minter {
 	atomic_bool stop, give_up;
 	struct item *first;
 };
-
-/* A moment for pthread_cond_timedwait on minter->changed. */
-struct timespec minter_from_now(int64_t ms);
 
 /* The item's token becomes an old one; those that need not be known any more go.  The lock is
  * held. */

@@ -20,7 +20,7 @@
 static struct item *
 next_due(const struct minter *minter, int64_t *wait_ms)
 {
-	const int64_t now = minter_now_ms();
+	const int64_t now = clock_boot_ms();
 	struct item *first = NULL;
 
 	for (struct item *item = minter->first; item != NULL; item = item->next)
@@ -37,7 +37,7 @@ next_due(const struct minter *minter, int64_t *wait_ms)
 static void
 plan(struct item *item)
 {
-	const int64_t store_ms = minter_now_ms() + STORE_AGAIN_MS;
+	const int64_t store_ms = clock_boot_ms() + STORE_AGAIN_MS;
 
 	item->due_ms = item->unstored && store_ms < item->ask_ms ? store_ms :
 	    item->ask_ms;
@@ -69,7 +69,7 @@ failed(struct item *item, const char *why, bool final)
 		log_event(LOG_WARNING, "mint_failed", "%s: no token: %s", item->name,
 		    why);
 	item->asked = true;
-	item->ask_ms = minter_now_ms() + (final ? FINAL_AGAIN_MS : again);
+	item->ask_ms = clock_boot_ms() + (final ? FINAL_AGAIN_MS : again);
 	plan(item);
 	snprintf(item->why, sizeof(item->why), "%s", why);
 }
@@ -78,7 +78,7 @@ failed(struct item *item, const char *why, bool final)
 static int64_t
 ask_again(const struct item *item, int64_t began_ms, int64_t life_ms)
 {
-	const int64_t least = minter_now_ms() + ASK_LEAST_MS,
+	const int64_t least = clock_boot_ms() + ASK_LEAST_MS,
 	    late = item->unstored ? item->until_ms - STORE_AGAIN_MS : 0;
 	int64_t at = began_ms + life_ms / 5 * 4;
 
@@ -196,7 +196,7 @@ static void
 ask(struct minter *minter, struct item *item)
 {
 	struct asking asking = { .item = item, .source = secret_ref(item->source),
-	    .began_ms = minter_now_ms() };
+	    .began_ms = clock_boot_ms() };
 	struct mint_source source;
 	int got = -1;
 	bool formed;
@@ -250,7 +250,7 @@ attend(struct minter *minter, struct item *item)
 		return;
 	if (item->unstored)
 		store(minter, item);
-	if (item->ask_ms <= minter_now_ms())
+	if (item->ask_ms <= clock_boot_ms())
 		ask(minter, item);
 	else
 		plan(item);
@@ -271,7 +271,7 @@ minter_work(void *arg)
 			attend(minter, item);
 			continue;
 		}
-		until = minter_from_now(wait_ms);
+		until = clock_after_ms(wait_ms);
 		pthread_cond_timedwait(&minter->changed, &minter->lock, &until);
 	}
 	minter->ended = true;

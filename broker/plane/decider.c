@@ -1,4 +1,5 @@
 #include "plane/decider.h"
+#include "ledger/clock.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -108,7 +109,7 @@ void
 decider_ask(struct decider *decider, struct question *question)
 {
 	question->next = NULL;
-	question->asked_ms = gate_now_ms();
+	question->asked_ms = clock_boot_ms();
 	pthread_mutex_lock(&decider->lock);
 	*decider->last = question;
 	decider->last = &question->next;

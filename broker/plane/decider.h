@@ -19,7 +19,7 @@ struct question {
 	struct exchange *exchange;
 	struct gate_request request;
 	struct gate_verdict *verdict;
-	int64_t asked_ms;		/* gate_now_ms */
+	int64_t asked_ms;		/* clock_boot_ms */
 };
 
 /* NULL: no memory or threads. */

@@ -1,9 +1,9 @@
 /* Records on their way: submitted in order, answered in order, parked while
  * the ring is full. */
 #include "plane/conn.h"
+#include "ledger/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define HAND_OVER_AT 8
 
@@ -218,15 +218,6 @@ record_submit(struct exchange *exchange, const struct gate_verdict *verdict)
 		wait_for(worker, exchange);
 }
 
-static int64_t
-real_us(void)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 bool
 record_refusal(struct exchange *exchange, const struct gate_verdict *verdict)
 {
@@ -238,7 +229,7 @@ record_refusal(struct exchange *exchange, const struct gate_verdict *verdict)
 	    exchange->head.target_form == HEAD_AUTHORITY ? "connect" : "http",
 	    uid, exchange->has_target ? &exchange->target : NULL) :
 	    flood_admits(&worker->plane->flood, uid, verdict,
-	    worker_now_ms(worker), real_us()))) {
+	    worker_now_ms(worker), clock_wall_us()))) {
 		record_submit(exchange, verdict);
 		return true;
 	}

@@ -2,7 +2,7 @@
 #include "json_in.h"
 #include "outbound.h"
 #include "private_file.h"
-#include "now_ms.h"
+#include "ledger/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -90,7 +90,7 @@ make_fields(const struct conf_kv *conf, struct curl_slist **fields,
 static long
 time_left(const struct kv_link *link)
 {
-	int64_t left = link->until_ms - now_ms();
+	int64_t left = link->until_ms - clock_ms();
 
 	return left < 0 ? 0 : left < CALL_MS ? (long)left : CALL_MS;
 }
@@ -185,7 +185,7 @@ kv_link_close(struct kv_link *link)
 void
 kv_link_begin(struct kv_link *link)
 {
-	link->until_ms = now_ms() + link->conf->timeout_ms;
+	link->until_ms = clock_ms() + link->conf->timeout_ms;
 }
 
 enum vault_status

@@ -15,7 +15,7 @@
 #include "vault/vault.h"
 #include "vault/listing.h"
 #include "vault/withheld.h"
-#include "now_ms.h"
+#include "ledger/clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@
 #define BUCKETS 256
 #define CACHED_MAX 1024		/* at least a locked page each */
 #define FAILED_MS 1000
-#define LIST_WAIT_S 1
+#define LIST_WAIT_MS 1000
 
 struct cached {
 	struct cached *next;
@@ -264,7 +264,7 @@ static bool
 failed_just_now(const struct vault *vault, struct vault_error *err)
 {
 	if (vault->failed.status != VAULT_IO ||
-	    now_ms() - vault->failed_ms >= FAILED_MS)
+	    clock_ms() - vault->failed_ms >= FAILED_MS)
 		return false;
 	if (err != NULL)
 		*err = vault->failed;
@@ -281,7 +281,7 @@ noted(struct vault *vault, enum vault_status status,
 	vault->failed = (struct vault_error){ .status = VAULT_OK };
 	if (status == VAULT_IO && vault->ops->waits) {
 		vault->failed = *error;
-		vault->failed_ms = now_ms();
+		vault->failed_ms = clock_ms();
 	}
 	return status;
 }
@@ -479,11 +479,9 @@ static enum vault_status
 ask_list_soon(struct vault *vault, struct listing *out, struct vault_error *err)
 {
 	enum vault_status status;
-	struct timespec until;
+	struct timespec until = clock_after_ms(LIST_WAIT_MS);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += LIST_WAIT_S;
-	if (pthread_mutex_timedlock(&vault->store, &until) != 0)
+	if (pthread_mutex_clocklock(&vault->store, CLOCK_MONOTONIC, &until) != 0)
 		return vault_fail(err, VAULT_IO, "the vault's store has not answered "
 		    "yet");
 	status = ask_list(vault, out, err);

@@ -9,6 +9,7 @@
 
 #include "ledger/anchor/trust.h"
 #include "ledger/bundle/archive.h"
+#include "ledger/clock.h"
 #include "ledger/command/verify_args.h"
 #include "ledger/evidence/evidence.h"
 #include "ledger/output/out_file.h"
@@ -62,15 +63,6 @@ save_head(const struct verify_args *args, const struct verify_result *result)
 		return -1;
 	return out_file_close(&file, fwrite(result->note, 1, result->note_len,
 	    file.stream) == result->note_len);
-}
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* How far the scan is, of the bytes that there are. */
@@ -391,7 +383,7 @@ verify(struct verify_args *args, const struct verify_defaults *defaults,
 	struct report report = { .path = args->path, .verify = result };
 	enum archive_status archive = ARCHIVE_TROUBLE;
 	char err[512] = "out of memory";
-	double began = now();
+	const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 	int status = EXIT_USAGE_OR_IO;
 
 	if (scanned != NULL)
@@ -408,7 +400,7 @@ verify(struct verify_args *args, const struct verify_defaults *defaults,
 	    &coverage, err, sizeof(err)) != 0)
 		goto out;
 	report.dir = args->dir;
-	report.seconds = now() - began;
+	report.seconds = (double)(clock_ns(CLOCK_MONOTONIC) - began_ns) / 1e9;
 	status = conclude(args, &report, result, err, sizeof(err));
 out:
 	if (status == EXIT_USAGE_OR_IO)

@@ -1,26 +1,17 @@
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "ledger/output/progress.h"
+#include "ledger/clock.h"
 
-#define PATIENCE_S 0.5
-#define INTERVAL_S 0.1
+#define PATIENCE_MS 500
+#define INTERVAL_MS 100
 #define WIDTH 30
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 void
 progress_begin(struct progress *p, bool on, const char *what)
 {
-	*p = (struct progress){ .on = on, .what = what, .began = now() };
+	*p = (struct progress){ .on = on, .what = what, .began_ms = clock_ms() };
 }
 
 void
@@ -29,11 +20,12 @@ progress_step(void *context, uint64_t done, uint64_t total)
 	struct progress *p = context;
 	char bar[WIDTH + 1];
 	unsigned full;
-	double t;
+	int64_t now_ms;
 
-	if (!p->on || (t = now()) - p->began < PATIENCE_S || t - p->last < INTERVAL_S)
+	if (!p->on || (now_ms = clock_ms()) - p->began_ms < PATIENCE_MS ||
+	    now_ms - p->last_ms < INTERVAL_MS)
 		return;
-	p->last = t;
+	p->last_ms = now_ms;
 	p->shown = true;
 	if (done > total)
 		done = total;	/* it grows while we read */
@@ -43,7 +35,7 @@ progress_step(void *context, uint64_t done, uint64_t total)
 	bar[WIDTH] = '\0';
 	fprintf(stderr, "\r%s [%s] %3.0f%%  %.1f of %.1f MB, %.0f MB/s\033[K", p->what, bar,
 	    total == 0 ? 0.0 : 100.0 * (double)done / (double)total, (double)done / 1e6,
-	    (double)total / 1e6, (double)done / 1e6 / (t - p->began));
+	    (double)total / 1e6, (double)done / 1e3 / (double)(now_ms - p->began_ms));
 	fflush(stderr);
 }
 

@@ -11,7 +11,7 @@
 struct progress {
 	bool on, shown;
 	const char *what;	/* "verifying": constant */
-	double began, last;	/* s */
+	int64_t began_ms, last_ms;	/* clock_ms */
 };
 
 /* For this piece of work; on: whether a bar is wanted at all. */

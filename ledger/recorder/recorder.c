@@ -1,4 +1,4 @@
-#include "ledger/recorder/clock.h"
+#include "ledger/clock.h"
 #include "ledger/recorder/recorder.h"
 #include "ledger/io.h"
 #include "ledger/record/json_out.h"

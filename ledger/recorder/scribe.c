@@ -1,6 +1,6 @@
 #include "ledger/recorder/scribe.h"
 #include "ledger/record/json_out.h"
-#include "ledger/recorder/clock.h"
+#include "ledger/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "ledger/recorder/clock.h"
+#include "ledger/clock.h"
 #include "ledger/recorder/store.h"
 #include "ledger/io.h"
 

@@ -1,5 +1,6 @@
 /* The gate over a fake policy, ledger and store: who may send which credential
  * where, what adapters are answered, and what is written down about it. */
+#include "ledger/clock.h"
 #include "gate_scene.h"
 
 /* --- placeholders ---------------------------------------------------- */
@@ -222,7 +223,7 @@ test_engine(void **state)
 	    "\"engine\":\"opa\",\"decision_id\":\"id-1\""));
 
 	/* What waited longer than the deadline is not asked any more. */
-	gate_thread_until(s.thread, gate_now_ms() - 51);
+	gate_thread_until(s.thread, clock_boot_ms() - 51);
 	ask(&s, "GET", "https://api.example.com/", "");
 	assert_non_null(strstr(verdict.record, "\"decision_id\":\"id-0\""));
 

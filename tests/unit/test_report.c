@@ -157,16 +157,16 @@ bar(void **state)
 	dup2(fds[1], STDERR_FILENO);
 	progress_begin(&p, true, "verifying");
 	progress_step(&p, 1, 4);		/* too early */
-	p.began -= 10;
+	p.began_ms -= 10000;
 	progress_step(&p, 1000000, 4000000);
 	progress_step(&p, 2000000, 4000000);	/* too soon after that */
-	p.last -= 10;
+	p.last_ms -= 10000;
 	progress_step(&p, 9000000, 4000000);	/* it grows while we read */
-	p.last -= 10;
+	p.last_ms -= 10000;
 	progress_step(&p, 0, 0);
 	progress_end(&p);
 	progress_begin(&p, false, "silent");
-	p.began -= 10;
+	p.began_ms -= 10000;
 	progress_step(&p, 1, 2);
 	progress_end(&p);
 	fflush(stderr);

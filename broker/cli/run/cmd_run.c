@@ -5,11 +5,11 @@
 #include "cli/run/run_session.h"
 #include "cli/run_bundle.h"
 #include "cli/start.h"
+#include "ledger/clock.h"
 
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -40,16 +40,6 @@ const char cmd_run_details[] =
     "The exit status is COMMAND's; 128 + N where signal N ended it, 127 where it was not found,\n"
     "126 where it could not be executed, 125 where no run could be opened or its home or\n"
     "(--hide-credentials) those files not hidden, or where COMMAND ended with 0 and its run left no evidence.";
-
-static double
-seconds_since(const struct timespec *began)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - began->tv_sec) +
-	    (double)(now.tv_nsec - began->tv_nsec) / 1e9;
-}
 
 /* Orphans of the command were handed to us; those that ended are reaped. */
 static size_t
@@ -90,11 +80,10 @@ go(struct run_session *session)
 	    .direct_loopback = opt_flag(session->opts, "direct-loopback"),
 	    .json = opt_flag(session->opts, "json"),
 	    .quiet = opt_flag(session->opts, "quiet") };
-	struct timespec began;
+	const int64_t began_ms = clock_ms();
 
-	clock_gettime(CLOCK_MONOTONIC, &began);
 	run_child(&child, &result);
-	end.seconds = seconds_since(&began);
+	end.seconds = (double)(clock_ms() - began_ms) / 1e3;
 	end.left_behind = left_behind();
 	if (!result.started)
 		cli_err("%s", cli_clean(result.why));
