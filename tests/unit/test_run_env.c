@@ -111,20 +111,21 @@ windows(void **state)
 static void
 names(void **state)
 {
-	static char name[128], both[128];
+	static char name[128], both[128], own[128];
 	/* not ours, and of the form of one */
 	static char formed[] = "glp" "at-Zq3rT7vXw2Lk9PmN4bYc=1";
-	char *vars[] = { name, both, formed, NULL };
+	char *vars[] = { name, both, formed, own, NULL };
 	struct run_env env;
 	size_t i;
 
 	(void)state;
 	snprintf(name, sizeof(name), "x%s=1", secret);
 	snprintf(both, sizeof(both), "%s-and-more", secret);
+	snprintf(own, sizeof(own), "COUNTERSIGN_%s=1", secret);
 	assert_int_equal(scrub(&env, vars, 0, NULL), 0);
 	assert_int_equal(env.n, 0);
-	assert_int_equal(env.n_removed, 3);
-	for (i = 0; i < 3; i++)
+	assert_int_equal(env.n_removed, 4);
+	for (i = 0; i < 4; i++)
 		assert_string_equal(env.removed[i],
 		    "one whose name holds a secret");
 	run_env_free(&env);
@@ -147,25 +148,73 @@ keeps(void **state)
 	run_env_free(&env);
 }
 
+/* What would take too long to be searched is removed. */
+static void
+too_long(void **state)
+{
+	static char value[131072];
+	char *vars[] = { value, NULL };
+	struct opts opts = { .table = table };
+	struct run_env env;
+	json_t *run = reply(), *scrub = json_object_get(run, "scrub");
+
+	(void)state;
+	memset(value, 'a', sizeof(value) - 1);
+	memcpy(value, "LONG=", 5);
+	json_object_set_new(scrub, "lengths", json_pack("[i]", 65536));
+	run_env_init(&env, vars);
+	assert_int_equal(run_env_scrub(&env, scrub, &opts), 0);
+	assert_int_equal(env.n_removed, 1);
+	assert_string_equal(env.removed[0], "LONG (too long to be searched)");
+	run_env_free(&env);
+	json_decref(run);
+}
+
+#define KEY "\"key\":\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\""
+#define TAG "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define MARK "0011223344556677"
+
+static int
+scrub_by(const char *text)
+{
+	char *vars[] = { NULL };
+	struct opts opts = { .table = table };
+	json_t *json = json_loads(text, 0, NULL);
+	struct run_env env;
+	int rc;
+
+	assert_non_null(json);
+	run_env_init(&env, vars);
+	rc = run_env_scrub(&env, json, &opts);
+	run_env_free(&env);
+	json_decref(json);
+	return rc;
+}
+
 static void
 bad_tags(void **state)
 {
-	static const char *const texts[] = { "{}", "{\"key\":\"00\",\"tags\":[]}",
-	    "{\"tags\":[]}", "{\"key\":1,\"tags\":2}" };
+	static const char *const good[] = { "{" KEY ",\"tags\":[]}",
+	    "{" KEY ",\"tags\":[\"" TAG "\"],\"lengths\":[20],\"marks\":[\"" MARK "\"]}",
+	    "{" KEY ",\"tags\":[\"" TAG "\"]}" };
+	static const char *const bad[] = { "{}", "{\"key\":\"00\",\"tags\":[]}",
+	    "{\"tags\":[]}", "{\"key\":1,\"tags\":2}", "{" KEY "}",
+	    "{" KEY ",\"tags\":[\"00\"]}", "{" KEY ",\"tags\":[7]}",
+	    "{" KEY ",\"tags\":[\"" TAG "\"],\"lengths\":[-20]}",
+	    "{" KEY ",\"tags\":[\"" TAG "\"],\"marks\":[]}",
+	    "{" KEY ",\"tags\":[],\"marks\":[\"" MARK "\"]}",
+	    "{" KEY ",\"tags\":[\"" TAG "\"],\"marks\":[\"00\"]}",
+	    "{" KEY ",\"tags\":[\"" TAG "\"],\"marks\":{}}" };
 	char *vars[] = { NULL };
 	struct opts opts = { .table = table };
 	struct run_env env;
-	json_t *json;
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		json = json_loads(texts[i], 0, NULL);
-		run_env_init(&env, vars);
-		assert_int_equal(run_env_scrub(&env, json, &opts), -1);
-		run_env_free(&env);
-		json_decref(json);
-	}
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(scrub_by(good[i]), 0);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(scrub_by(bad[i]), -1);
 	run_env_init(&env, vars);
 	assert_int_equal(run_env_scrub(&env, NULL, &opts), -1);
 	run_env_free(&env);
@@ -273,7 +322,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(removes), cmocka_unit_test(windows), cmocka_unit_test(names),
-		cmocka_unit_test(keeps),
+		cmocka_unit_test(keeps), cmocka_unit_test(too_long),
 		cmocka_unit_test(bad_tags), cmocka_unit_test(fills),
 		cmocka_unit_test(loopback), cmocka_unit_test(many),
 	};

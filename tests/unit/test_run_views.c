@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <sodium.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #define SECRET "Zq7-tH3-s3cr3t"
 
@@ -81,6 +83,57 @@ test_escapes(void **state)
 	assert_int_equal(look(), 0);
 }
 
+#define UNPACKED_MAX (1u << 20)
+
+static unsigned char plain[2 * UNPACKED_MAX], packed[90000];
+
+static int
+look_encoded(size_t len)
+{
+	assert_in_range(len, 1, sizeof(packed));
+	assert_non_null(sodium_bin2base64(text, sizeof(text), packed, len,
+	    sodium_base64_VARIANT_ORIGINAL));
+	return look();
+}
+
+/* The secret behind so much in zlib, in base64. */
+static int
+behind(size_t len)
+{
+	uLongf packed_len = sizeof(packed);
+
+	memset(plain, 'a', sizeof(plain));
+	memcpy(plain + len, SECRET, strlen(SECRET));
+	assert_int_equal(compress2(packed, &packed_len, plain, len + strlen(SECRET), 9), Z_OK);
+	return look_encoded(packed_len);
+}
+
+/* What unpacks to more than is looked at may hide one behind that. */
+static void
+test_packed(void **state)
+{
+	assert_int_equal(behind(100), 1);
+	assert_int_equal(behind(UNPACKED_MAX - strlen(SECRET)), 1);
+	assert_int_equal(behind(UNPACKED_MAX - strlen(SECRET) + 1), -1);
+	assert_int_equal(behind(UNPACKED_MAX + 100), -1);
+}
+
+/* So may one in what wants more memory than is given. */
+static void
+test_packed_huge(void **state)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	ZSTD_outBuffer out = { packed, sizeof(packed), 0 };
+	ZSTD_inBuffer in = { plain, 1000, 0 };
+
+	randombytes_buf_deterministic(plain, 1000, (unsigned char[randombytes_SEEDBYTES]){ 1 });
+	assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, 27)));
+	assert_int_equal(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_flush), 0);
+	assert_int_equal(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_end), 0);
+	ZSTD_freeCCtx(zstd);
+	assert_int_equal(look_encoded(out.pos), -1);
+}
+
 int
 main(void)
 {
@@ -88,6 +141,8 @@ main(void)
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_packed_huge),
 	};
 
 	return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
