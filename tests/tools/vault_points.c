@@ -11,14 +11,18 @@
  */
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <libsecret/secret.h>
 
+#include "private_file.h"
 #include "vault/vault_kv.h"
 #include "vault/vault_secretservice.h"
 
@@ -74,10 +78,11 @@ note(void *arg, const struct vault_entry *entry)
 	    entry->revoked_s != 0 ? "!" : "");
 }
 
-/* Somebody else writes an item that claims to be ours. */
+/* An item that claims to be ours, or the mark that it is revoked, written by
+ * somebody else or before a call was cut off. */
 static void
 plant(const char *vault, const char *name, const char *version,
-    const char *text)
+    const char *revoked, const char *text)
 {
 	static const SecretSchema any = { .name = "org.countersign.Secret",
 	    .flags = SECRET_SCHEMA_NONE, .attributes = {
@@ -85,11 +90,13 @@ plant(const char *vault, const char *name, const char *version,
 		{ "vault", SECRET_SCHEMA_ATTRIBUTE_STRING },
 		{ "name", SECRET_SCHEMA_ATTRIBUTE_STRING },
 		{ "version", SECRET_SCHEMA_ATTRIBUTE_STRING },
+		{ "revoked", SECRET_SCHEMA_ATTRIBUTE_STRING },
 		{ NULL, 0 } } };
 
 	secret_password_store_sync(&any, SECRET_COLLECTION_DEFAULT, "planted",
 	    text, NULL, NULL, "application", "countersign", "vault", vault,
-	    "name", name, "version", version, NULL);
+	    "name", name, "version", version, revoked != NULL ? "revoked" : NULL,
+	    revoked, NULL);
 }
 
 static void
@@ -141,6 +148,57 @@ revocation(struct vault *vault, struct vault *again)
 	printf("# %s\n", text);
 }
 
+/* A revocation marks first and deletes then.  The keyring lists them in no order. */
+static void
+cut_off(struct vault *vault, const char *path)
+{
+	struct vault_error err = { 0 };
+	char version[2] = "1";
+	bool revoked = true;
+
+	for (; version[0] <= '8'; version[0]++) {
+		plant(path, "cut", version, NULL, "made-up");
+		plant(path, "cut", version, "1700000000", "");
+	}
+	for (uint32_t i = 1; i <= 8; i++)
+		revoked = revoked && gives(vault, "cut", i, VAULT_REVOKED, NULL);
+	point(revoked, "an item beside its mark is revoked");
+	point(vault_revoke(vault, "cut", 0, &err) == VAULT_OK,
+	    "it is revoked once more");
+	point(vault_revoke(vault, "cut", 0, &err) == VAULT_REVOKED,
+	    "and then is gone");
+}
+
+/* Another process only reads: it is waited for. */
+static void
+in_turn(struct vault *vault, const char *path)
+{
+	atomic_bool *let_go = mmap(NULL, sizeof(*let_go), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int ready[2];
+	pid_t pid;
+	bool ok;
+
+	if (let_go == MAP_FAILED || pipe(ready) != 0 || (pid = fork()) == -1) {
+		point(false, "another process");
+		return;
+	}
+	if (pid == 0) {
+		(void)!write(ready[1], "", private_file_lock(path, false) >= 0);
+		usleep(300000);
+		atomic_store(let_go, true);
+		_exit(0);
+	}
+	close(ready[1]);
+	ok = read(ready[0], &(char){ 0 }, 1) == 1;
+	ok = put(vault, "turn", "made-up", false, NULL) == VAULT_OK && ok &&
+	    atomic_load(let_go);
+	point(ok, "what another process reads is not written meanwhile");
+	close(ready[0]);
+	waitpid(pid, NULL, 0);
+	munmap(let_go, sizeof(*let_go));
+}
+
 static void
 strangers(struct vault *vault, const char *path)
 {
@@ -153,10 +211,13 @@ strangers(struct vault *vault, const char *path)
 	    gives(other, "github", 0, VAULT_MISSING, NULL),
 	    "another home has secrets of its own");
 	vault_close(other);
-	plant(path, "odd", "01x", "text");
+	plant(path, "odd", "01x", NULL, "text");
 	point(vault_list(vault, note, (char[512]){ "" }, &err) == VAULT_DAMAGED,
 	    "an item that we did not write is named, not used");
-	plant(path, "bytes", "1", "two\nlines");
+	plant(path, "zero", "1", "0", "text");
+	point(gives(vault, "zero", 0, VAULT_DAMAGED, NULL),
+	    "nor is a mark of no time a mark");
+	plant(path, "bytes", "1", NULL, "two\nlines");
 	point(gives(vault, "bytes", 0, VAULT_DAMAGED, NULL),
 	    "an item that is no credential is not used");
 }
@@ -211,6 +272,8 @@ secretservice(const char *dir, bool nobody)
 		vault_secretservice_open(path, &again, &err);
 		versions(vault, "secretservice");
 		revocation(vault, again);
+		cut_off(vault, path);
+		in_turn(vault, path);
 		strangers(vault, path);
 		locked(vault, path);
 	}
