@@ -40,7 +40,7 @@ connect_to(const char *path, pid_t pid)
 	int fd, i, status;
 
 	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < 1200; i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return -1;
 		if ((fd = socket(AF_UNIX, SOCK_STREAM, 0)) < 0)

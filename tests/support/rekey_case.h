@@ -164,10 +164,10 @@ make_three(void)
 	struct ledger *ledger = must_open(&scratch);
 
 	append(ledger, 5);
-	assert_int_equal(ledger_rotate(ledger, 5000), 0);
+	assert_int_equal(ledger_rotate(ledger, 60000), 0);
 	append(ledger, 5);
 	usleep(1100 * 1000);
-	assert_int_equal(ledger_rotate(ledger, 5000), 0);
+	assert_int_equal(ledger_rotate(ledger, 60000), 0);
 	append(ledger, 5);
 	assert_int_equal(ledger_close(ledger), 0);
 }

@@ -89,7 +89,7 @@ test_run_ends_with_its_process(void **state)
 	assert_int_equal(call(OPERATOR, "GET", path, NULL, NULL), 200);
 	assert_string_equal(member("state"), "open");
 	kill(pid, SIGKILL);
-	for (int i = 0; i < 1000 && open; i++) {
+	for (int i = 0; i < 6000 && open; i++) {
 		nanosleep(&pause, NULL);
 		assert_int_equal(call(OPERATOR, "GET", path, NULL, NULL), 200);
 		open = strcmp(member("state"), "open") == 0;

@@ -282,7 +282,7 @@ receipts_come_back_with_their_tickets(void **state)
 		if (silent < 100 && ledger_submit(port, &record,
 		    LEDGER_NO_RECEIPT) == 0)
 			silent++;
-		assert_int_equal(poll(&fd, 1, 20000), 1);
+		assert_int_equal(poll(&fd, 1, 60000), 1);
 		while (ledger_receipt(port, &receipt)) {
 			assert_int_equal(receipt.ticket, got++);
 			assert_int_equal(receipt.status, LEDGER_DURABLE);
@@ -374,7 +374,7 @@ segments_are_finished_as_they_fill(void **state)
 
 		while (sent < total && ledger_submit(port, &record, sent) == 0)
 			sent++;
-		poll(&fd, 1, 20000);
+		poll(&fd, 1, 60000);
 		while (ledger_receipt(port, &receipt)) {
 			got++;
 			assert_int_equal(receipt.index, got +
@@ -452,7 +452,7 @@ the_recorders_death_is_noticed(void **state)
 	fd = (struct pollfd){ ledger_port_fd(ledger_port(ledger, 0)), POLLIN,
 	    0 };
 	kill(ledger_recorder_pid(ledger), SIGKILL);
-	assert_int_equal(poll(&fd, 1, 20000), 1);
+	assert_int_equal(poll(&fd, 1, 60000), 1);
 	assert_false(ledger_receipt(ledger_port(ledger, 0), &receipt));
 	assert_int_equal(poll(&fd, 1, 0), 1);
 	assert_false(ledger_healthy(ledger));

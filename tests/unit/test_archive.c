@@ -82,7 +82,7 @@ killed_while_unpacked(void **state)
 	assert_int_equal(left_behind(), 1);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	for (tries = 0; tries < 1000 && left_behind() != 0; tries++)
+	for (tries = 0; tries < 6000 && left_behind() != 0; tries++)
 		usleep(10000);
 	assert_int_equal(left_behind(), 0);
 	close(ready[0]);

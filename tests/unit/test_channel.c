@@ -302,7 +302,7 @@ nobody_sleeps_through_a_bell(void **state)
 			body[0] = sent;
 		}
 		channel_flush(channel);
-		assert_int_equal(poll(&fd, 1, 20000), 1);
+		assert_int_equal(poll(&fd, 1, 60000), 1);
 		while (channel_receipt(channel, 0, &receipt)) {
 			assert_int_equal(receipt.ticket, got);
 			assert_int_equal(receipt.index, got);

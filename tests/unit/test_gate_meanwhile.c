@@ -285,7 +285,7 @@ revoke_meanwhile(void)
 
 	fake_vault_asked = NULL;
 	assert_int_equal(pthread_create(&revoker, NULL, revoke_one, NULL), 0);
-	for (int ms = 0; ms < 10000 && __atomic_load_n(&cuts, __ATOMIC_ACQUIRE) == 0; ms++)
+	for (int ms = 0; ms < 60000 && __atomic_load_n(&cuts, __ATOMIC_ACQUIRE) == 0; ms++)
 		nanosleep(&pause, NULL);
 	assert_int_equal(cuts, 1);
 }

@@ -63,7 +63,7 @@ make(void **state)
 
 		while (sent < total && ledger_submit(port, &record, sent) == 0)
 			sent++;
-		poll(&fd, 1, 20000);
+		poll(&fd, 1, 60000);
 		while (ledger_receipt(port, &receipt))
 			got++;
 	}

@@ -203,7 +203,7 @@ test_stored_later(void **state)
 	begin(&world, 3600, "next-refresh");
 	atomic_store(&world.refusals, 1);
 	take(&world, "api", "token");
-	minter_wait(world.minter, "api", 10000);
+	minter_wait(world.minter, "api", 60000);
 	assert_int_equal(take(&world, "api", "token"), MINTER_GOOD);
 	assert_true(comes_to(&world.stores, 2));
 	usleep(TURN_MS * 10000);
@@ -222,7 +222,7 @@ test_kept_unstored(void **state)
 	begin(&world, 3600, "next-refresh");
 	atomic_store(&world.refusals, 1);
 	take(&world, "api", "token");
-	minter_wait(world.minter, "api", 10000);
+	minter_wait(world.minter, "api", 60000);
 	atomic_store(&world.unwanted, true);
 	for (int i = 0; i < TURNS && minter_tell(world.minter, "api", &(int64_t){ 0 },
 	    (char[256]){ "" }, 256); i++)
@@ -245,11 +245,11 @@ test_turns(void **state)
 	begin(&world, 1, NULL);
 	atomic_store(&world.endpoint.delay_ms, 1200);
 	take(&world, "other", "token");
-	minter_wait(world.minter, "other", 10000);
+	minter_wait(world.minter, "other", 60000);
 	take(&world, "slow", "slow");
 	assert_true(comes_to(&world.endpoint.asked, 4));
 	atomic_store(&world.endpoint.life_s, 3600);
-	for (int i = 0; i < 500 && take(&world, "other", "token") != MINTER_GOOD; i++)
+	for (int i = 0; i < TURNS && take(&world, "other", "token") != MINTER_GOOD; i++)
 		usleep(TURN_MS * 1000);
 	assert_int_equal(take(&world, "other", "token"), MINTER_GOOD);
 	end(&world);
@@ -265,7 +265,7 @@ test_unreadable(void **state)
 
 	begin(&world, 3600, "\xc3\xa4-refresh-token");
 	take(&world, "api", "token");
-	minter_wait(world.minter, "api", 10000);
+	minter_wait(world.minter, "api", 60000);
 	assert_true(minter_tell(world.minter, "api", &until_s, why, sizeof(why)));
 	assert_non_null(strstr(why, "refresh token cannot be stored"));
 	assert_int_equal(atomic_load(&world.stores), 0);

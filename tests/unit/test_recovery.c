@@ -476,7 +476,7 @@ append_until_killed(struct scratch *scratch, struct told *told, uint64_t from)
 static struct ledger *
 open_again(struct scratch *scratch)
 {
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 12000; i++) {
 		struct ledger *ledger = scratch_open(scratch);
 
 		if (ledger != NULL)

@@ -122,7 +122,7 @@ test_no_space_for_the_seed(void **state)
 	assert_true(ledger_healthy(ledger));
 	append(ledger, 2);
 	kept.fail_save = false;
-	assert_int_equal(ledger_rotate(ledger, 5000), 0);
+	assert_int_equal(ledger_rotate(ledger, 60000), 0);
 	append(ledger, 2);
 	assert_int_equal(ledger_close(ledger), 0);
 	judged(VERIFY_COMPLETE, NULL);
@@ -184,7 +184,7 @@ test_crashes(void **state)
 		io_fault = NULL;
 		ledger = must_open(&scratch);
 		append(ledger, 2);
-		if (ledger_rotate(ledger, 5000) != 0)
+		if (ledger_rotate(ledger, 60000) != 0)
 			fail_msg("no change of the key after failure %u", n);
 		append(ledger, 2);
 		assert_int_equal(ledger_close(ledger), 0);
