@@ -18,19 +18,26 @@ wrong(char *err, size_t err_len, const char *what)
 	return -1;
 }
 
-/* Those of RFC 6749, section 5.2, after which nothing changes until somebody does
- * something about it. */
-static const char *
+#define LOG_IN ": what was stored is used up, expired or revoked; log in again and store what that gives"
+
+/* Those of RFC 6749, section 5.2, and what GitHub and Slack say in their place (with status 200),
+ * after which nothing changes until somebody does something about it. */
+static const struct known_error { const char *word, *remedy; } known_errors[] = {
+	{ "invalid_grant", LOG_IN }, { "invalid_client", "" }, { "unauthorized_client", "" },
+	{ "unsupported_grant_type", "" }, { "invalid_scope", "" }, { "invalid_request", "" },
+	{ "bad_refresh_token", LOG_IN }, { "incorrect_client_credentials", "" },
+	{ "invalid_refresh_token", LOG_IN }, { "token_revoked", LOG_IN },
+	{ "token_expired", LOG_IN }, { "invalid_client_id", "" }, { "bad_client_secret", "" },
+};
+
+static const struct known_error *
 known_error(const json_t *body)
 {
-	static const char *const words[] = { "invalid_grant", "invalid_client",
-	    "unauthorized_client", "unsupported_grant_type", "invalid_scope",
-	    "invalid_request" };
 	const char *said = json_string_value(json_object_get(body, "error"));
 
-	for (size_t i = 0; said != NULL && i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(said, words[i]) == 0)
-			return words[i];
+	for (size_t i = 0; said != NULL && i < sizeof(known_errors) / sizeof(*known_errors); i++)
+		if (strcmp(said, known_errors[i].word) == 0)
+			return &known_errors[i];
 	return NULL;
 }
 
@@ -38,15 +45,14 @@ static int
 refused(long status, const json_t *body, struct mint_answer *out, char *err,
     size_t err_len)
 {
-	const char *word = known_error(body);
+	const struct known_error *known = known_error(body);
 
-	out->final = word != NULL || status == 401 || status == 403 ||
+	out->final = known != NULL || status == 401 || status == 403 ||
 	    status == 404 || status == 422;
 	snprintf(err, err_len, "it answers %ld%s%s%s", status,
-	    word != NULL ? ", " : "", word != NULL ? word : "",
-	    word != NULL && strcmp(word, "invalid_grant") == 0 ?
-	    ": what was stored is used up, expired or revoked; log in again and "
-	    "store what that gives" : "");
+	    known != NULL ? ", " : status / 100 == 2 ? ", with an error" : "",
+	    known != NULL ? known->word : "", known != NULL ? known->remedy :
+	    status / 100 == 3 ? ": no redirect is followed; store the address that takes the request itself" : "");
 	return -1;
 }
 
@@ -63,14 +69,19 @@ take_secret(const json_t *value)
 	return secret_new(text, len);
 }
 
-/* Seconds as a number, or as digits in a string, which some send. */
+/* Seconds as a number, or as digits in a string, which some send; 0 for anything else. */
 static int64_t
 seconds(const json_t *value)
 {
 	const char *text = json_string_value(value);
-	double number = json_is_number(value) ? json_number_value(value) :
-	    text != NULL ? strtod(text, NULL) : MINT_LIFE_DEFAULT_S;
+	double number = 0;
 
+	if (value == NULL || json_is_null(value))
+		return MINT_LIFE_DEFAULT_S;
+	if (json_is_number(value))
+		number = json_number_value(value);
+	else if (text != NULL && text[strspn(text, "0123456789")] == '\0')
+		number = strtod(text, NULL);
 	if (!(number >= 1))
 		return 0;
 	return number > MINT_LIFE_MAX_S ? MINT_LIFE_MAX_S : (int64_t)number;
@@ -91,16 +102,26 @@ life_until(const json_t *value, int64_t now_s)
 	return life > MINT_LIFE_MAX_S ? MINT_LIFE_MAX_S : life > 0 ? life : 0;
 }
 
+/* Is it sent as it is, without a proof that goes with it?  "bot" and "user" are Slack's;
+ * "N_A" says that the kinds of RFC 6749 do not fit (RFC 8693). */
+static bool
+bearer(const json_t *type)
+{
+	static const char *const words[] = { "bearer", "N_A", "bot", "user" };
+
+	for (size_t i = 0; json_is_string(type) && i < sizeof(words) / sizeof(*words); i++)
+		if (strcasecmp(json_string_value(type), words[i]) == 0)
+			return true;
+	return type == NULL;
+}
+
 static int
 read_token(enum mint_flow flow, const json_t *body, int64_t now_s,
     struct mint_answer *out, char *err, size_t err_len)
 {
 	const bool app = flow == MINT_GITHUB_APP;
-	const json_t *type = json_object_get(body, "token_type"),
-	    *renewed = json_object_get(body, "refresh_token");
 
-	if (!app && type != NULL && (!json_is_string(type) ||
-	    strcasecmp(json_string_value(type), "bearer") != 0))
+	if (!app && !bearer(json_object_get(body, "token_type")))
 		return wrong(err, err_len, "what it gives is no bearer token");
 	out->life_s = app ? life_until(json_object_get(body, "expires_at"), now_s) :
 	    seconds(json_object_get(body, "expires_in"));
@@ -108,9 +129,19 @@ read_token(enum mint_flow flow, const json_t *body, int64_t now_s,
 		return wrong(err, err_len, "what it gives is over already, or its end "
 		    "cannot be read");
 	out->token = take_secret(json_object_get(body, app ? "token" : "access_token"));
-	if (out->token == NULL)
-		return wrong(err, err_len, "it gives no token, or none that fits into "
-		    "a request, or locked memory is out");
+	return out->token != NULL ? 0 :
+	    wrong(err, err_len, "it gives no token, or none that fits into "
+	    "a request, or locked memory is out");
+}
+
+/* Of an answer that is no refusal: even where its token is of no use, what was asked with may be
+ * used up, and this is all that is left of the login. */
+static int
+read_renewed(enum mint_flow flow, const json_t *body, struct mint_answer *out, char *err,
+    size_t err_len)
+{
+	const json_t *renewed = json_object_get(body, "refresh_token");
+
 	if (flow != MINT_REFRESH_TOKEN || json_string_length(renewed) == 0)
 		return 0;
 	out->refresh_token = take_secret(renewed);
@@ -128,17 +159,16 @@ mint_answer_read(enum mint_flow flow, long status, const char *body, size_t len,
 	int rv = -1;
 
 	*out = (struct mint_answer){ .token = NULL };
-	if (status < 200 || status > 299)
+	if (status < 200 || status > 299 || json_is_string(json_object_get(json, "error")))
 		rv = refused(status, json, out, err, err_len);
 	else if (!json_is_object(json))
 		wrong(err, err_len, "what it answers is no JSON object");
-	else
+	else if ((rv = read_renewed(flow, json, out, err, err_len)) == 0)
 		rv = read_token(flow, json, now_s, out, err, err_len);
 	json_in_wipe(json);
 	if (rv != 0) {
 		secret_unref(out->token);
-		secret_unref(out->refresh_token);
-		out->token = out->refresh_token = NULL;
+		out->token = NULL;
 	}
 	return rv;
 }

@@ -15,10 +15,12 @@ struct mint_answer {
 	struct secret *refresh_token;	/* another one from now on; NULL: the same */
 	int64_t life_s;			/* from now; above 0 */
 	bool final;			/* of a refusal: asked again, it would be the same */
+	int64_t retry_s;		/* or: not before so long (Retry-After); 0: it does not say */
 };
 
-/* status: HTTP's; now_s: Unix, where it names a moment.  0, and to be released; or -1
- * with a message that has nothing of the answer but a word of the RFC's. */
+/* status: HTTP's; now_s: Unix, where it names a moment.  0, or -1 with a message that has
+ * nothing of the answer but a known word; then refresh_token may be there all the same, as
+ * what counts from now on.  To be released in either case. */
 int mint_answer_read(enum mint_flow flow, long status, const char *body, size_t len,
     int64_t now_s, struct mint_answer *out, char *err, size_t err_len);
 void mint_answer_release(struct mint_answer *answer);

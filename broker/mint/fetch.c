@@ -66,6 +66,8 @@ set_options(CURL *curl, const struct conf *conf, const struct mint_request *requ
 {
 	return outbound_set(curl, request->url, conf->upstream_ca_file) &&
 	    outbound_keep(curl, received) &&
+	    /* Undone where it is compressed all the same: a refresh token may be in it. */
+	    curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "identity") == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)MINT_FETCH_MS) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_CONNECT_TO, ways) == CURLE_OK &&
@@ -100,7 +102,8 @@ name_host(const char *url, char host[MINT_HOST_MAX])
 
 static int
 perform(CURL *curl, const struct conf *conf, const struct mint_request *request,
-    const atomic_bool *stop, struct outbound_body *received, long *status, char *err, size_t err_len)
+    const atomic_bool *stop, struct outbound_body *received, long *status,
+    curl_off_t *retry_s, char *err, size_t err_len)
 {
 	struct curl_slist *fields = NULL, *ways = NULL;
 	CURLcode code = CURLE_OUT_OF_MEMORY;
@@ -109,9 +112,10 @@ perform(CURL *curl, const struct conf *conf, const struct mint_request *request,
 	    set_options(curl, conf, request, fields, ways, received) &&
 	    watch(curl, stop))
 		code = curl_easy_perform(curl);
-	if (code == CURLE_OK)
+	if (code == CURLE_OK) {
 		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
-	else
+		curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, retry_s);
+	} else
 		snprintf(err, err_len, "%s", received->overflow ?
 		    "its answer is too long" : curl_easy_strerror(code));
 	if (curl != NULL)
@@ -128,6 +132,7 @@ mint_fetch(const struct conf *conf, const struct mint_source *source,
 	struct outbound_body received = { .max = REPLY_MAX };
 	struct mint_request request;
 	char why[200] = "";
+	curl_off_t retry_s = 0;
 	long status = 0;
 	int rv;
 
@@ -136,11 +141,12 @@ mint_fetch(const struct conf *conf, const struct mint_source *source,
 	if (mint_request_make(source, time(NULL), &request, err, err_len) != 0)
 		return -1;
 	name_host(request.url, host);
-	rv = perform(curl_easy_init(), conf, &request, stop, &received, &status, why,
-	    sizeof(why));
+	rv = perform(curl_easy_init(), conf, &request, stop, &received, &status,
+	    &retry_s, why, sizeof(why));
 	if (rv == 0)
 		rv = mint_answer_read(source->flow, status, received.p, received.len,
 		    time(NULL), out, why, sizeof(why));
+	out->retry_s = retry_s;
 	if (rv != 0)
 		snprintf(err, err_len, "%.200s: %s", host, why);
 	if (received.p != NULL)

@@ -15,6 +15,7 @@
 #define ASK_LEAST_MS 1000	/* from one answer to the next question */
 #define AGAIN_MAX_MS 60000	/* between tries that may go well */
 #define FINAL_AGAIN_MS 600000	/* and where somebody has to do something */
+#define RETRY_MAX_MS 3600000	/* as the service may bid us wait at most */
 
 /* Who has waited longest comes first, or slow servers would have all turns. */
 static struct item *
@@ -58,18 +59,27 @@ still(const struct asking *asking)
 	return asking->item->source == asking->source && !asking->item->idle;
 }
 
+/* How long an answer that gave no token bids us wait. */
+static int64_t
+bidden_ms(const struct mint_answer *answer)
+{
+	const int64_t retry_ms = answer->retry_s < RETRY_MAX_MS / 1000 ? answer->retry_s * 1000 :
+	    RETRY_MAX_MS;
+
+	return answer->final && retry_ms < FINAL_AGAIN_MS ? FINAL_AGAIN_MS : retry_ms;
+}
+
 static void
-failed(struct item *item, const char *why, bool final)
+failed(struct item *item, const char *why, int64_t least_ms)
 {
 	int64_t again = (int64_t)1000 << (item->failures < 6 ? item->failures : 6);
 
-	if (again > AGAIN_MAX_MS)
-		again = AGAIN_MAX_MS;
+	again = again > AGAIN_MAX_MS ? AGAIN_MAX_MS : again;
 	if (item->failures++ == 0)
 		log_event(LOG_WARNING, "mint_failed", "%s: no token: %s", item->name,
 		    why);
 	item->asked = true;
-	item->ask_ms = clock_boot_ms() + (final ? FINAL_AGAIN_MS : again);
+	item->ask_ms = clock_boot_ms() + (again < least_ms ? least_ms : again);
 	plan(item);
 	snprintf(item->why, sizeof(item->why), "%s", why);
 }
@@ -116,7 +126,8 @@ renew(struct item *item, struct asking *asking, const struct mint_source *source
 	struct mint_source read;
 	char *value, unshown[256];
 
-	if (asking->answer.refresh_token == NULL)
+	if (asking->answer.refresh_token == NULL || secret_equal(asking->answer.refresh_token,
+	    source->refresh_token, strlen(source->refresh_token)))
 		return 0;
 	value = mint_source_with(source, secret_bytes(asking->answer.refresh_token));
 	/* What could not be read again would be the end of it. */
@@ -167,7 +178,7 @@ take_answer(struct minter *minter, struct asking *asking,
 
 	if (renew(item, asking, source) != 0) {
 		failed(item, "its new refresh token cannot be stored, or (locked) "
-		    "memory is out", false);
+		    "memory is out", 0);
 		return;
 	}
 	if (item->unstored)
@@ -182,7 +193,7 @@ take_answer(struct minter *minter, struct asking *asking,
 	if (!still(asking))
 		return;
 	if (recorded != 0) {
-		failed(item, "its record could not be written", false);
+		failed(item, "its record could not be written", 0);
 		return;
 	}
 	keep(item, asking);
@@ -190,6 +201,19 @@ take_answer(struct minter *minter, struct asking *asking,
 	pthread_mutex_unlock(&minter->lock);
 	minter->calls.changed(minter->calls.arg);
 	pthread_mutex_lock(&minter->lock);
+}
+
+/* No token, but perhaps what the next is asked with. */
+static void
+take_refusal(struct minter *minter, struct asking *asking, const struct mint_source *source)
+{
+	struct item *item = asking->item;
+
+	if (asking->answer.refresh_token != NULL && renew(item, asking, source) == 0 &&
+	    item->unstored)
+		store(minter, item);
+	if (still(asking))
+		failed(item, asking->why, bidden_ms(&asking->answer));
 }
 
 static void
@@ -212,7 +236,7 @@ ask(struct minter *minter, struct item *item)
 		item->wrong = item->asked = true;
 		snprintf(item->why, sizeof(item->why), "%s", asking.why);
 	} else if (still(&asking) && got != 0)
-		failed(item, asking.why, asking.answer.final);
+		take_refusal(minter, &asking, &source);
 	else if (still(&asking))
 		take_answer(minter, &asking, &source);
 	pthread_cond_broadcast(&minter->changed);

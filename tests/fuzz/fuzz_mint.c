@@ -69,6 +69,7 @@ try_answer(uint8_t kind, const char *text, size_t len)
 	if (mint_answer_read((enum mint_flow)(kind & 3), kind & 4 ? 400 : 200, text, len,
 	    1800000000, &answer, err, sizeof(err)) != 0) {
 		require(err[0] != '\0' && answer.token == NULL);
+		mint_answer_release(&answer);
 		return;
 	}
 	require((kind & 4) == 0 && answer.life_s > 0 && answer.life_s <= MINT_LIFE_MAX_S);

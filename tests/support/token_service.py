@@ -6,8 +6,8 @@ documentation of installations; signatures are checked by openssl.
     service.seen     # [(path, Authorization), ...]: what came to the API
     service.live     # tokens that the API takes now
 
-Switches: life (seconds), rotating (a refresh token counts once), answer (status, body: said instead of a token), hold (a
-threading.Event to be set before a token endpoint answers).
+Switches: life (seconds), rotating (a refresh token counts once), answer (status, body: said instead of a token), alter (makes
+these of the answer that gives one), hold (a threading.Event to be set before a token endpoint answers).
 """
 import base64
 import http.server
@@ -38,7 +38,7 @@ class TokenService(http.server.ThreadingHTTPServer):
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.bench, self.public_key = bench, public_key
         self.asked, self.seen, self.live, self.refresh = [], [], set(), {REFRESH}
-        self.life, self.rotating, self.answer, self.hold, self.prefix = 3600, False, None, None, "ya29."
+        self.life, self.rotating, self.answer, self.alter, self.hold, self.prefix = 3600, False, None, None, None, "ya29."
         self.lock = threading.Lock()
         self.port = self.server_address[1]
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -147,7 +147,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if problem:
             return self.send(400, {"error": problem})
         s.live.add(answer.get("access_token") or answer["token"])
-        return self.send(200, answer)
+        return self.send(*(s.alter(answer) if s.alter else (200, answer)))
 
     def do_GET(self):
         sent = self.headers.get("Authorization") or ""

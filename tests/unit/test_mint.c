@@ -345,6 +345,21 @@ test_answers(void **state)
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":7}", 0, "no token", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"token_type\":\"mac\"}", 0, "no bearer token", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"refresh_token\":\"a\\nbcdefgh\"}", 0, "new refresh token", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"token_type\":\"DPoP\"}", 0, "no bearer token", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"token_type\":[]}", 0, "no bearer token", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"token_type\":\"N_A\"}", MINT_LIFE_DEFAULT_S, NULL, false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"ok\":true,\"access_token\":\"xoxe.xoxb-1\",\"token_type\":\"bot\",\"expires_in\":43200}", 43200, NULL, false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":null}", MINT_LIFE_DEFAULT_S, NULL, false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":\"99999999999999999999\"}", MINT_LIFE_MAX_S, NULL, false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":\"inf\"}", 0, "cannot be read", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":\"\"}", 0, "cannot be read", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":\"-1\"}", 0, "cannot be read", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":[60]}", 0, "cannot be read", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"\"}", 0, "no token", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"error\":\"bad_refresh_token\"}", 0, "it answers 200, bad_refresh_token: what was stored", true },
+		{ MINT_REFRESH_TOKEN, 200, "{\"ok\":false,\"error\":\"its own words\"}", 0, "it answers 200, with an error", false },
+		{ MINT_REFRESH_TOKEN, 308, "", 0, "no redirect is followed", false },
+		{ MINT_REFRESH_TOKEN, 429, "slow down", 0, "it answers 429", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"access_token\":\"12345678\"}", 0, "no JSON object", false },
 		{ MINT_REFRESH_TOKEN, 200, "", 0, "no JSON object", false },
 		{ MINT_REFRESH_TOKEN, 400, "{\"error\":\"invalid_grant\"}", 0, "it answers 400, invalid_grant: what was stored", true },
@@ -379,6 +394,37 @@ test_answers(void **state)
 	}
 }
 
+/* What was asked with may be used up, whatever else such an answer says. */
+static void
+test_renewed_all_the_same(void **state)
+{
+	static const struct {
+		enum mint_flow flow;
+		long status;
+		const char *body;
+		bool renewed;
+	} cases[] = {
+		{ MINT_REFRESH_TOKEN, 200, "{\"refresh_token\":\"12345678\"}", true },
+		{ MINT_REFRESH_TOKEN, 200, "{\"refresh_token\":\"12345678\",\"access_token\":\"\"}", true },
+		{ MINT_REFRESH_TOKEN, 200, "{\"refresh_token\":\"12345678\",\"access_token\":\"abcdefgh\",\"expires_in\":0}", true },
+		{ MINT_REFRESH_TOKEN, 200, "{\"refresh_token\":\"12345678\",\"access_token\":\"abcdefgh\",\"token_type\":\"mac\"}", true },
+		{ MINT_REFRESH_TOKEN, 400, "{\"refresh_token\":\"12345678\",\"error\":\"invalid_grant\"}", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"refresh_token\":\"12345678\",\"error\":\"x\"}", false },
+		{ MINT_CLIENT_CREDENTIALS, 200, "{\"refresh_token\":\"12345678\"}", false },
+	};
+	struct mint_answer answer;
+	char err[256];
+
+	for (size_t i = 0; i < N(cases); i++) {
+		assert_int_equal(mint_answer_read(cases[i].flow, cases[i].status, cases[i].body,
+		    strlen(cases[i].body), NOW, &answer, err, sizeof(err)), -1);
+		assert_null(answer.token);
+		if ((answer.refresh_token != NULL) != cases[i].renewed)
+			fail_msg("%zu: %s", i, err);
+		mint_answer_release(&answer);
+	}
+}
+
 int
 main(void)
 {
@@ -390,6 +436,7 @@ main(void)
 		cmocka_unit_test(test_signed),
 		cmocka_unit_test(test_app),
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_renewed_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("mint", tests, make_keys, free_keys);
