@@ -182,6 +182,11 @@ of_plane(struct page *page, const struct plane *plane)
 	plane_counts(plane, &n);
 	one(page, "connections_total", "counter", "Client connections accepted.", n.connections);
 	one(page, "connections_open", "gauge", "Client connections open now.", n.open);
+	one(page, "connections_gave_way_total", "counter", "Client connections closed while idle, for others.", n.gave_way);
+	head(page, "connections_unread_total", "counter", "Client connections closed before anything of them was read, by what there was too little of.");
+	labelled(page, "connections_unread_total", "reason", "limit", n.unread_limit);
+	labelled(page, "connections_unread_total", "reason", "descriptors", n.unread_files);
+	labelled(page, "connections_unread_total", "reason", "memory", n.unread_memory);
 	one(page, "proxy_requests_total", "counter", "Requests read by the data plane.", n.requests);
 	one(page, "proxy_allowed_total", "counter", "Requests forwarded.", n.allowed);
 	one(page, "proxy_refused_total", "counter", "Requests refused by the data plane.", n.refused);

@@ -3,9 +3,11 @@
 #include "daemon/notify.h"
 #include "home.h"
 #include "log.h"
+#include "now_ms.h"
 #include "reserve.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 
 #define STOP_GRACE_MS 5000
 #define HEALTH_MS 1000		/* how often the recorder is looked at */
+#define UNREAD_MS 10000		/* between two lines about connections closed unread */
 
 static void
 reload(struct daemon *daemon)
@@ -113,6 +116,27 @@ look_at_pack(struct daemon *daemon)
 		    "force, or says what is wrong with it");
 }
 
+/* Whoever could not connect has nothing else to tell of it. */
+static void
+look_at_unread(struct daemon *daemon)
+{
+	struct plane_counts n;
+	uint64_t unread;
+
+	plane_counts(daemon->plane, &n);
+	unread = n.unread_limit + n.unread_files + n.unread_memory;
+	if (unread == daemon->unread || (daemon->unread > 0 &&
+	    now_ms() - daemon->unread_ms < UNREAD_MS))
+		return;
+	log_event(LOG_WARNING, "connections_unread", "%" PRIu64 " more connections "
+	    "were closed before a request was read; of all so far %" PRIu64
+	    " were beyond client.max_connections, %" PRIu64 " found no descriptor "
+	    "(raise `ulimit -n`), %" PRIu64 " no memory", unread - daemon->unread,
+	    n.unread_limit, n.unread_files, n.unread_memory);
+	daemon->unread = unread;
+	daemon->unread_ms = now_ms();
+}
+
 void
 daemon_wait(struct daemon *daemon)
 {
@@ -132,6 +156,7 @@ daemon_wait(struct daemon *daemon)
 		look_at_ledger(daemon);
 		look_at_conf(daemon);
 		look_at_pack(daemon);
+		look_at_unread(daemon);
 		vault_look(&daemon->vault_look, daemon->gate);
 		engine_look(&daemon->conf->policy, daemon->opa,
 		    &daemon->engine_token);

@@ -59,6 +59,8 @@ struct daemon {
 	struct api *api;
 	uint64_t pack_looks;		/* in a row that found another pack */
 	struct vault_look vault_look;
+	uint64_t unread;		/* connections closed unread that the log tells of */
+	int64_t unread_ms;		/* when it told */
 	bool sick;			/* the ledger's failure was logged */
 	bool silent;			/* and that its recorder does not answer */
 	char json_path[PATH_MAX];	/* "" while daemon.json is not ours */

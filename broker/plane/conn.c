@@ -354,6 +354,7 @@ turn_away(struct conn *conn)
 {
 	char answer[512];
 
+	crowd_unread(conn->worker, COUNT_UNREAD_LIMIT);
 	snprintf(answer, sizeof(answer), "HTTP/1.1 503 Service Unavailable\r\n"
 	    "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
 	    "Connection: close\r\n\r\n%s", sizeof(FULL) - 1, FULL);
@@ -406,6 +407,7 @@ conn_make_room(struct worker *worker)
 	if (conn == NULL)
 		return false;
 	conn_close(conn);
+	worker_count(worker, COUNT_GAVE_WAY, 1);
 	return true;
 }
 
@@ -418,6 +420,7 @@ conn_accept(struct worker *worker, int fd, bool full)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (conn == NULL ||
 	    stream_open(&conn->stream, worker->epoll, fd, on_ready) != 0) {
+		crowd_unread(worker, COUNT_UNREAD_MEMORY);
 		free(conn);
 		close(fd);
 		atomic_fetch_sub(&worker->plane->open, 1);

@@ -178,6 +178,9 @@ bool cut_overdue(struct worker *worker);
  * busy?  At client.max_connections one of the run that holds most gives way.  False
  * where that is this run: it is answered. */
 bool crowd_admits(struct conn *conn);
+/* A connection is closed before anything of it was read: counted in metrics and
+ * ledger.  Why: COUNT_UNREAD_... */
+void crowd_unread(struct worker *worker, enum count why);
 
 /* --- route.c ------------------------------------------------------------ */
 

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include <time.h>
+
 #define HOLDERS_MAX 64	/* a power of two */
 
 /* The busy connections of a worker, and whose they are: a run's, with all below it.
@@ -115,8 +117,30 @@ crowd_admits(struct conn *conn)
 		return true;
 	}
 	conn->close = true;
-	respond_failed(conn, 503, "client/connections",
+	respond_refuse(conn, 503, "client/connections",
 	    "too many connections are busy, and no run has more than this one",
 	    "end some, or have the operator raise client.max_connections");
 	return false;
+}
+
+void
+crowd_unread(struct worker *worker, enum count why)
+{
+	static const struct { const char *rule, *reason; unsigned status; } told[] = {
+		[COUNT_UNREAD_LIMIT] = { "client/connections",
+		    "too many connections are open", 503 },
+		[COUNT_UNREAD_FILES] = { "client/descriptors",
+		    "the broker had no descriptor left for a connection", 0 },
+		[COUNT_UNREAD_MEMORY] = { "broker/memory",
+		    "the broker had no memory for a connection", 0 },
+	};
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	worker_count(worker, why, 1);
+	flood_unread(&worker->plane->flood, told[why].rule, told[why].reason,
+	    told[why].status, worker_now_ms(worker),
+	    (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	if (!timer_armed(&worker->flood))
+		worker_limit(worker, &worker->flood, TIME_FLOOD);
 }

@@ -1,5 +1,7 @@
 #include "plane/flood.h"
 
+#include <stdio.h>
+
 #define NOBODY INT64_MIN	/* uid of the users that share */
 
 void
@@ -52,6 +54,19 @@ flood_admits(struct flood *flood, int64_t uid,
 	}
 	pthread_mutex_unlock(&flood->lock);
 	return admits;
+}
+
+void
+flood_unread(struct flood *flood, const char *rule, const char *reason,
+    unsigned status, int64_t now_ms, int64_t now_us)
+{
+	struct gate_counted what = { .uid = -1, .status = status };
+
+	snprintf(what.rule, sizeof(what.rule), "%s", rule);
+	snprintf(what.reason, sizeof(what.reason), "%s", reason);
+	pthread_mutex_lock(&flood->lock);
+	counts_add(&flood->counts, &what, now_ms, now_us);
+	pthread_mutex_unlock(&flood->lock);
 }
 
 bool

@@ -41,6 +41,11 @@ void flood_destroy(struct flood *flood);
 bool flood_admits(struct flood *flood, int64_t uid,
     const struct gate_verdict *refusal, int64_t now_ms, int64_t now_us);
 
+/* Of a connection nothing was read: there is no refusal to be recorded by itself,
+ * and whose it was is not known.  status: of the answer, 0 where there was none. */
+void flood_unread(struct flood *flood, const char *rule, const char *reason,
+    unsigned status, int64_t now_ms, int64_t now_us);
+
 /* Take one count that is COUNTS_MS old, or (all) any; false where there is none. */
 bool flood_take(struct flood *flood, int64_t now_ms, bool all,
     struct gate_counted *out);

@@ -303,5 +303,9 @@ plane_counts(const struct plane *plane, struct plane_counts *out)
 		.redactions = sum(plane, COUNT_REDACTIONS),
 		.upstream_errors = sum(plane, COUNT_UPSTREAM_ERRORS),
 		.intercepted = sum(plane, COUNT_INTERCEPTED),
+		.gave_way = sum(plane, COUNT_GAVE_WAY),
+		.unread_limit = sum(plane, COUNT_UNREAD_LIMIT),
+		.unread_files = sum(plane, COUNT_UNREAD_FILES),
+		.unread_memory = sum(plane, COUNT_UNREAD_MEMORY),
 	};
 }

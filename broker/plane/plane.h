@@ -1,6 +1,6 @@
 /*
- * The data plane: worker threads, each with its own epoll, SO_REUSEPORT
- * listener, upstream pool and ledger port.  See broker/plane/DESIGN.md for the
+ * The data plane: worker threads, each with its own epoll,
+ * upstream pool and ledger port, at one listener.  See broker/plane/DESIGN.md for the
  * states of a connection.
  */
 #ifndef BROKER_PLANE_H
@@ -34,6 +34,8 @@ void plane_stop(struct plane *plane, unsigned grace_ms);
 struct plane_counts {
 	uint64_t connections, open, requests, allowed, refused, tunnels;
 	uint64_t bytes_out, bytes_in, redactions, upstream_errors, intercepted;
+	uint64_t gave_way;	/* closed while idle, for others */
+	uint64_t unread_limit, unread_files, unread_memory;	/* closed before anything was read */
 };
 void plane_counts(const struct plane *plane, struct plane_counts *out);
 

@@ -144,6 +144,7 @@ place(struct worker *self, int fd)
 	}
 	handover = malloc(sizeof(*handover));
 	if (handover == NULL) {
+		crowd_unread(self, COUNT_UNREAD_MEMORY);
 		atomic_fetch_sub(&worker->load, 1);
 		atomic_fetch_sub(&plane->open, 1);
 		close(fd);
@@ -173,11 +174,13 @@ on_pause_over(struct timer *timer)
 
 /*
  * No descriptor is left, and a connection that stays in the queue would wake us
- * for ever: one descriptor is kept back to take it and to close it.  Where
- * another thread was faster to use that one, nothing is accepted for a moment.
+ * for ever: one descriptor is kept back to take it, in an idle one's place, or to
+ * close it.  First taken, since accept(2) says that there is none without looking
+ * whether anybody waits.  Where another thread was faster to use that one, nothing
+ * is accepted for a moment.
  */
 static bool
-shed(struct worker *worker)
+take_or_shed(struct worker *worker)
 {
 	int fd;
 
@@ -185,11 +188,15 @@ shed(struct worker *worker)
 		close(worker->spare_fd);
 	fd = worker->spare_fd < 0 ? -1 : accept4(worker->listener.fd, NULL, NULL,
 	    SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd >= 0)
+	if (fd >= 0 && conn_make_room(worker)) {
+		place(worker, fd);
+	} else if (fd >= 0) {
 		close(fd);
+		crowd_unread(worker, COUNT_UNREAD_FILES);
+	}
 	worker->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (worker->spare_fd >= 0)
-		return true;
+		return fd >= 0;
 	epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->listener.fd, NULL);
 	worker_limit(worker, &worker->pause, TIME_PAUSE);
 	return false;
@@ -209,7 +216,7 @@ on_listener(struct source *source, uint32_t events)
 
 		if (fd >= 0)
 			place(worker, fd);
-		else if (full ? !conn_make_room(worker) && !shed(worker) :
+		else if (full ? !take_or_shed(worker) :
 		    errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
