@@ -155,6 +155,18 @@ round_of(__m512i v[8], __m512i w, int t)
 	    _mm512_ternarylogic_epi32(*a, *b, *c, MAJORITY)));
 }
 
+/* The rounds up to the end, the first of which takes w[from & 15]. */
+STEP void
+rounds(__m512i v[8], __m512i w[16], int from, int known)
+{
+	UNROLL for (int t = from; t < 64; t++) {
+		if (t >= known)
+			w[t & 15] = add(add(w[t & 15], small_sigma0(w[(t + 1) & 15])),
+			    add(w[(t + 9) & 15], small_sigma1(w[(t + 14) & 15])));
+		round_of(v, w[t & 15], t);
+	}
+}
+
 /* Into the state of the lanes that have a block b to be compressed here. */
 STEP void
 compress(__m512i sum[8], __m512i w[16], const struct lanes *lanes, size_t b)
@@ -165,14 +177,87 @@ compress(__m512i sum[8], __m512i w[16], const struct lanes *lanes, size_t b)
 
 	UNROLL for (int i = 0; i < 8; i++)
 		v[i] = sum[i];
-	UNROLL for (int t = 0; t < 64; t++) {
-		if (t >= 16)
-			w[t & 15] = add(add(w[t & 15], small_sigma0(w[(t + 1) & 15])),
-			    add(w[(t + 9) & 15], small_sigma1(w[(t + 14) & 15])));
-		round_of(v, w[t & 15], t);
-	}
+	rounds(v, w, 0, 16);
 	UNROLL for (int i = 0; i < 8; i++)
 		sum[i] = _mm512_mask_add_epi32(sum[i], wanted, sum[i], v[i]);
+}
+
+/* --- the second block of a tree's node ---------------------------------- */
+
+/*
+ * Half of what a tree hashes is 65 bytes: a prefix and two hashes.  Its second
+ * block is one byte, the bit behind it and the length, so words 1 to 14 are
+ * zeros, and words 16 to 31 of the schedule lack most of their terms.
+ */
+#define NODE_LEN 65
+
+static inline uint32_t
+right(uint32_t x, int n)
+{
+	return x >> n | x << (32 - n);
+}
+
+static inline uint32_t
+small0(uint32_t x)
+{
+	return right(x, 7) ^ right(x, 18) ^ x >> 3;
+}
+
+static inline uint32_t
+small1(uint32_t x)
+{
+	return right(x, 17) ^ right(x, 19) ^ x >> 10;
+}
+
+STEP __m512i
+all(uint32_t x)
+{
+	return _mm512_set1_epi32((int)x);
+}
+
+/* Words 16 to 31, given word 0. */
+STEP void
+node_words(__m512i w[16], __m512i first)
+{
+	const uint32_t w15 = NODE_LEN * 8, w17 = small1(w15), w19 = small1(w17),
+	    w21 = small1(w19);
+
+	w[0] = first;
+	w[1] = all(w17);
+	w[2] = small_sigma1(w[0]);
+	w[3] = all(w19);
+	w[4] = small_sigma1(w[2]);
+	w[5] = all(w21);
+	w[6] = add(all(w15), small_sigma1(w[4]));
+	w[7] = add(all(small1(w21)), w[0]);
+	w[8] = add(all(w17), small_sigma1(w[6]));
+	w[9] = add(w[2], small_sigma1(w[7]));
+	w[10] = add(all(w19), small_sigma1(w[8]));
+	w[11] = add(w[4], small_sigma1(w[9]));
+	w[12] = add(all(w21), small_sigma1(w[10]));
+	w[13] = add(w[6], small_sigma1(w[11]));
+	w[14] = add(add(all(small0(w15)), w[7]), small_sigma1(w[12]));
+	w[15] = add(add(all(w15), small_sigma0(w[0])), add(w[8], small_sigma1(w[13])));
+}
+
+STEP void
+compress_node_end(__m512i sum[8], const struct lanes *lanes)
+{
+	_Alignas(64) uint32_t first[SHA256_LANES_MAX];
+	__m512i v[8], w[16];
+
+	UNROLL for (int i = 0; i < 16; i++)
+		first[i] = (uint32_t)lanes->data[i][NODE_LEN - 1] << 24 | 0x800000;
+	UNROLL for (int i = 0; i < 8; i++)
+		v[i] = sum[i];
+	round_of(v, _mm512_load_si512(first), 0);
+	UNROLL for (int t = 1; t < 15; t++)
+		round_of(v, _mm512_setzero_si512(), t);
+	round_of(v, all(NODE_LEN * 8), 15);
+	node_words(w, _mm512_load_si512(first));
+	rounds(v, w, 16, 32);
+	UNROLL for (int i = 0; i < 8; i++)
+		sum[i] = add(sum[i], v[i]);
 }
 
 /* The same quarter of a register's four for the lanes k, k + 4, k + 8, k + 12. */
@@ -251,10 +336,15 @@ hash(const struct sha256_job *const job[SHA256_LANES_MAX], unsigned n)
 	__m512i sum[8], w[16];
 	const size_t most = take(&lanes, out, job, n);
 	const size_t whole = _mm512_reduce_min_epu32(_mm512_load_si512(lanes.len)) / SHA256_BLOCK;
+	const bool nodes = _mm512_cmpneq_epi32_mask(_mm512_load_si512(lanes.len), all(NODE_LEN)) == 0;
 
 	UNROLL for (int i = 0; i < 8; i++)
 		sum[i] = _mm512_set1_epi32((int)sha256_initial[i]);
 	for (size_t b = 0; b < most; b++) {
+		if (nodes && b == 1) {
+			compress_node_end(sum, &lanes);
+			break;
+		}
 		if (b < whole)
 			load_whole(w, &lanes, b);
 		else

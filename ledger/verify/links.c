@@ -247,7 +247,9 @@ follow(struct links *links, const struct walk_batch *batch, const struct links_f
 	note(links, batch, fact->line, fact->kind, leaf, code, why);
 }
 
-static void
+/* Always inline: GCC 12 takes a function that only fetches for one without effect,
+ * and leaves its calls out. */
+__attribute__((always_inline)) static inline void
 fetch(const struct links *links, const struct links_fact *fact)
 {
 	if (fact->admits != 0)

@@ -197,6 +197,38 @@ test_mixtures(void **state)
 	with_each(mixtures);
 }
 
+/* What a tree's nodes are hashed of, with every last byte, and so many that the last
+ * lanes are short of them. */
+static void
+nodes(void)
+{
+	static uint8_t node[256][65], out[256][SHA256_LEN];
+	struct sha256_job job[256];
+	uint8_t want[SHA256_LEN];
+	size_t i, count;
+
+	randombytes_buf_deterministic(node, sizeof(node),
+	    (const unsigned char[randombytes_SEEDBYTES]){ 8 });
+	for (i = 0; i < 256; i++) {
+		node[i][64] = (uint8_t)i;
+		job[i] = (struct sha256_job){ node[i], sizeof(node[i]), out[i] };
+	}
+	for (count = 256; count > 0; count = count > 40 ? count - 39 : count - 1) {
+		memset(out, 0, sizeof(out));
+		sha256_jobs(job, count);
+		for (i = 0; i < count; i++) {
+			expect(node[i], sizeof(node[i]), want);
+			assert_memory_equal(out[i], want, SHA256_LEN);
+		}
+	}
+}
+
+static void
+test_nodes(void **state)
+{
+	with_each(nodes);
+}
+
 /* The longest line, at every alignment. */
 static void
 lines(void)
@@ -274,6 +306,7 @@ main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_mixtures),
+		cmocka_unit_test(test_nodes),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_borders),
 		cmocka_unit_test(test_engines)
