@@ -179,6 +179,57 @@ unseen(void **state)
 	}
 }
 
+/* A code point in UTF-16 or UTF-32. */
+static size_t
+wide(uint8_t *out, uint32_t c, size_t size, bool big)
+{
+	const uint32_t pair = 0xd800dc00u | (c - 0x10000) >> 10 << 16 | ((c - 0x10000) & 0x3ff);
+	const bool two = size == 2 && c > 0xffff;
+	size_t i, n = two ? 4 : size, at;
+
+	for (i = 0; i < n; i++) {
+		at = i % size;
+		out[i] = (uint8_t)((two ? pair >> (i < 2 ? 16 : 0) : c) >>
+		    8 * (big ? size - 1 - at : at));
+	}
+	return n;
+}
+
+/* The same in UTF-16 and UTF-32, of either order, wherever the stream is cut. */
+static void
+unseen_wide(void **state)
+{
+	static const uint32_t marks[] = { 0xad, 0x34f, 0x61c, 0x115f, 0x17b4, 0x180e, 0x200b, 0x200d,
+	    0x2060, 0x3164, 0xfe0f, 0xfeff, 0x1bca0, 0x1d173, 0xe0100 };
+	static const struct { size_t size; bool big; } orders[] = { { 2, false }, { 2, true },
+	    { 4, false }, { 4, true } };
+	const char *const text = "key: " GHP " end\n";
+	uint8_t bytes[2048];
+	struct seen whole, cut;
+	size_t m, o, i, every, n;
+
+	(void)state;
+	for (m = 0; m < sizeof(marks) / sizeof(marks[0]); m++)
+		for (o = 0; o < 4; o++)
+			for (every = 1; every < strlen(GHP); every += 7) {
+				for (i = n = 0; text[i] != '\0'; i++) {
+					n += wide(bytes + n, (uint8_t)text[i], orders[o].size, orders[o].big);
+					if (i >= 5 && i % every == 0 && text[i + 1] != ' ')
+						n += wide(bytes + n, marks[m], orders[o].size, orders[o].big);
+				}
+				whole = scan(bytes, n);
+				if (whole.surely != 1 || whole.found != 1)
+					fail_msg("U+%04X between in UTF-%zu, %s", (unsigned)marks[m],
+					    8 * orders[o].size, orders[o].big ? "BE" : "LE");
+				for (i = 0; every == 1 && i <= n; i++) {
+					cut = scan_cut(bytes, n, i, SCAN_BLOCK, SCAN_OVERLAP);
+					assert_memory_equal(&cut, &whole, sizeof(cut));
+				}
+			}
+	/* such units end other words as before */
+	assert_int_equal(scan("x\0\x0b \0\0y\0", 8).found, 0);
+}
+
 /* Base64 in the lines of a letter that is answered, cut anywhere in the token. */
 static void
 quoted_base64(void **state)
@@ -332,6 +383,7 @@ main(void)
 		cmocka_unit_test(matrix),
 		cmocka_unit_test(soft_ends),
 		cmocka_unit_test(unseen),
+		cmocka_unit_test(unseen_wide),
 		cmocka_unit_test(quoted_base64),
 		cmocka_unit_test(turned_base64),
 		cmocka_unit_test(lower_base32),

@@ -21,10 +21,8 @@ number(const uint8_t *p, size_t len, unsigned base, size_t max, uint32_t *value)
 	return i;
 }
 
-/* What is not seen, or joins and shapes what stands beside it (Unicode's
- * Default_Ignorable_Code_Point, as far as it is in use). */
-static bool
-invisible(uint32_t c)
+bool
+scan_unseen(uint32_t c)
 {
 	static const struct { uint32_t first, last; } ranges[] = {
 		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },
@@ -58,7 +56,7 @@ coded(size_t used, uint32_t value)
 
 	if (value > 0xff)
 		step.out[0] = stands_for(value) != 0 ? stands_for(value) : 0xff;
-	if (value == 0 || invisible(value))
+	if (value == 0 || scan_unseen(value))
 		step.n = 0;
 	return step;
 }
@@ -249,6 +247,6 @@ scan_escape_utf8(const uint8_t *p, size_t len)
 		return step;
 	step.out[0] = stands_for(c);
 	step.n = step.out[0] != 0;
-	step.used = step.n > 0 || invisible(c) ? n : 0;
+	step.used = step.n > 0 || scan_unseen(c) ? n : 0;
 	return step;
 }

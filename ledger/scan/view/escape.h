@@ -28,6 +28,26 @@ size_t scan_escape_colour(const uint8_t *p, size_t len);
 size_t scan_escape_break(const uint8_t *p, size_t len);
 /* A character in UTF-8 that is not seen, or is another's wide form. */
 struct scan_step scan_escape_utf8(const uint8_t *p, size_t len);
+/* A NUL, as UTF-16 has beside each character, with what is not seen behind that one;
+ * len is 6 at least. */
+struct scan_step scan_escape_utf16(const uint8_t *p, size_t len);
+/* Whether a unit of these two bytes may be such a one, or a half of it. */
+static inline bool
+scan_utf16_may(uint8_t high, uint8_t low)
+{
+	switch (high) {
+	case 0x00:
+		return low == 0xad || low <= 0x01 || low == 0x0e;
+	case 0x01: case 0x03: case 0x06: case 0x0e: case 0x11: case 0x17: case 0x18: case 0x20:
+	case 0x31: case 0xbc: case 0xd1: case 0xd8: case 0xdb: case 0xfe: case 0xff:
+		return true;
+	default:
+		return false;
+	}
+}
+/* Whether a code point is not seen, or joins and shapes what stands beside it (Unicode's
+ * Default_Ignorable_Code_Point, as far as it is in use). */
+bool scan_unseen(uint32_t c);
 
 /* ---- what stands for nothing ---- */
 

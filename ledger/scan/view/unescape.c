@@ -117,6 +117,33 @@ escape_at(const struct work *w, const uint8_t *p, size_t len)
 	    w->at - w->floor, len, w->part->least) ? SCAN_NO_STEP : step;
 }
 
+/* NULs from p on, of which programs have many in a row; three, as UTF-32 has beside each
+ * character, are taken one by one. */
+static size_t
+nulls(const uint8_t *p, size_t len)
+{
+	size_t n = 1;
+
+	while (n + 3 < len && (p[n] | p[n + 1] | p[n + 2]) == 0)
+		n++;
+	return n;
+}
+
+/* Whether a NUL may have something behind it that is not seen: it stands beside a
+ * character of a word then. */
+static bool
+wide_at(const struct work *w, const uint8_t *p, size_t len)
+{
+	size_t out_len;
+	const uint8_t *out;
+
+	if (len < 6 || (!scan_utf16_may(p[2], p[1]) &&
+	    !(scan_in_word(p[1]) && scan_utf16_may(p[2], p[3]))))
+		return false;
+	out = before(w, &out_len);
+	return (out_len > 0 && scan_in_word(out[-1])) || scan_in_word(p[1]);
+}
+
 static struct scan_step
 step_at(const struct work *w)
 {
@@ -136,8 +163,8 @@ step_at(const struct work *w)
 		joint = joint_at(w, 0);
 		return scan_join_literals(&joint);
 	case DROPPED:
-		step.used = 1;
-		return step;
+		step.used = nulls(p, len);
+		return step.used == 1 && wide_at(w, p, len) ? scan_escape_utf16(p, len) : step;
 	case BREAK:
 		step.used = scan_escape_break(p, len);
 		return step;
