@@ -2,8 +2,8 @@
 
 #include "daemon/notify.h"
 #include "home.h"
+#include "ledger/clock.h"
 #include "log.h"
-#include "now_ms.h"
 #include "reserve.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ look_at_unread(struct daemon *daemon)
 	plane_counts(daemon->plane, &n);
 	unread = n.unread_limit + n.unread_files + n.unread_memory;
 	if (unread == daemon->unread || (daemon->unread > 0 &&
-	    now_ms() - daemon->unread_ms < UNREAD_MS))
+	    clock_ms() - daemon->unread_ms < UNREAD_MS))
 		return;
 	log_event(LOG_WARNING, "connections_unread", "%" PRIu64 " more connections "
 	    "were closed before a request was read; of all so far %" PRIu64
@@ -134,7 +134,7 @@ look_at_unread(struct daemon *daemon)
 	    "(raise `ulimit -n`), %" PRIu64 " no memory", unread - daemon->unread,
 	    n.unread_limit, n.unread_files, n.unread_memory);
 	daemon->unread = unread;
-	daemon->unread_ms = now_ms();
+	daemon->unread_ms = clock_ms();
 }
 
 void

@@ -5,10 +5,9 @@
  * to each other where they are accepted (conn_make_room).
  */
 #include "plane/conn.h"
+#include "ledger/clock.h"
 
 #include <stdint.h>
-
-#include <time.h>
 
 #define HOLDERS_MAX 64	/* a power of two */
 
@@ -127,20 +126,17 @@ void
 crowd_unread(struct worker *worker, enum count why)
 {
 	static const struct { const char *rule, *reason; unsigned status; } told[] = {
-		[COUNT_UNREAD_LIMIT] = { "client/connections",
-		    "too many connections are open", 503 },
-		[COUNT_UNREAD_FILES] = { "client/descriptors",
-		    "the broker had no descriptor left for a connection", 0 },
-		[COUNT_UNREAD_MEMORY] = { "broker/memory",
-		    "the broker had no memory for a connection", 0 },
+		[COUNT_UNREAD_LIMIT] = { .rule = "client/connections",
+		    .reason = "too many connections are open", .status = 503 },
+		[COUNT_UNREAD_FILES] = { .rule = "client/descriptors",
+		    .reason = "the broker had no descriptor left for a connection" },
+		[COUNT_UNREAD_MEMORY] = { .rule = "broker/memory",
+		    .reason = "the broker had no memory for a connection" },
 	};
-	struct timespec now = { 0, 0 };
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	worker_count(worker, why, 1);
 	flood_unread(&worker->plane->flood, told[why].rule, told[why].reason,
-	    told[why].status, worker_now_ms(worker),
-	    (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	    told[why].status, worker_now_ms(worker), clock_wall_us());
 	if (!timer_armed(&worker->flood))
 		worker_limit(worker, &worker->flood, TIME_FLOOD);
 }
