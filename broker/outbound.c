@@ -69,3 +69,31 @@ outbound_keep(CURL *curl, struct outbound_body *body)
 	    CURLE_OK && curl_easy_setopt(curl, CURLOPT_WRITEDATA, body) ==
 	    CURLE_OK;
 }
+
+void
+outbound_body_free(struct outbound_body *body)
+{
+	if (body->p != NULL)
+		sodium_memzero(body->p, body->len);
+	free(body->p);
+	body->p = NULL;
+	body->len = body->cap = 0;
+}
+
+bool
+outbound_list_add(struct curl_slist **list, const char *text)
+{
+	struct curl_slist *more = curl_slist_append(*list, text);
+
+	if (more != NULL)
+		*list = more;
+	return more != NULL;
+}
+
+void
+outbound_list_free(struct curl_slist *list)
+{
+	for (struct curl_slist *at = list; at != NULL; at = at->next)
+		sodium_memzero(at->data, strlen(at->data));
+	curl_slist_free_all(list);
+}

@@ -10,9 +10,8 @@
 
 #include <curl/curl.h>
 
-/* An answer as it comes in.  Begins as { .max = N }; the caller frees p, and
- * wipes it first where it may hold a secret (no copy is left behind by
- * growing). */
+/* An answer as it comes in.  Begins as { .max = N }; whoever asked frees it, or takes
+ * p over, which is malloc's.  No copy is left behind by growing. */
 struct outbound_body {
 	char *p;			/* NULL until a byte came */
 	size_t len, cap;
@@ -26,5 +25,11 @@ bool outbound_set(CURL *curl, const char *url, const char *ca_file);
 
 /* Lets the answer's body be kept in *body. */
 bool outbound_keep(CURL *curl, struct outbound_body *body);
+void outbound_body_free(struct outbound_body *body);	/* wipes it first */
+
+/* Lists as libcurl wants them, of fields that may hold a secret.  Adding copies text, and
+ * is false where memory lacks: the list is then as it was.  Freeing wipes; NULL-safe. */
+bool outbound_list_add(struct curl_slist **list, const char *text);
+void outbound_list_free(struct curl_slist *list);
 
 #endif

@@ -43,6 +43,14 @@ secret_memory_free(void *memory)
 	sodium_free(memory);
 }
 
+void
+secret_text_free(char *text)
+{
+	if (text != NULL)
+		sodium_memzero(text, strlen(text));
+	free(text);
+}
+
 struct secret *
 secret_new(const void *bytes, size_t len)
 {

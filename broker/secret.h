@@ -35,6 +35,9 @@ bool secret_equal(const struct secret *a, const void *bytes, size_t len);
 void *secret_memory_new(size_t len);
 void secret_memory_free(void *memory);
 
+/* Wipes and frees a string of malloc's; NULL-safe. */
+void secret_text_free(char *text);
+
 /* Operator's choice (conf allow_unlocked_memory): accept memory that cannot be
  * locked.  Call before any thread is started. */
 void secret_allow_unlocked(bool allow);

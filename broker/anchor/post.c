@@ -44,7 +44,7 @@ post(const struct post *post, struct post_reply *reply)
 		memcpy(reply->body, body.p, body.len);
 	reply->len = body.len;
 	reply->body[reply->len] = '\0';
-	free(body.p);
+	outbound_body_free(&body);
 	if (curl != NULL)
 		curl_easy_cleanup(curl);
 	curl_slist_free_all(fields);

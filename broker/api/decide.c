@@ -7,8 +7,6 @@
 #include <strings.h>
 #include <string.h>
 
-#include <sodium.h>
-
 struct question {
 	const char *kind, *verb, *name, *adapter;
 	const char *scheme, *host, *path, *query, *ip;
@@ -176,9 +174,6 @@ api_decide(struct api_call *call)
 	gate_outcome_done(call->run);
 	gate_verdict_release(&answer->record);
 out:
-	if (args != NULL) {
-		sodium_memzero(args, strlen(args));
-		free(args);
-	}
+	secret_text_free(args);
 	free(answer);
 }

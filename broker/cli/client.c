@@ -1,5 +1,6 @@
 #include "cli/client.h"
 #include "cli/cli.h"
+#include "outbound.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -29,25 +30,22 @@ collect(char *bytes, size_t size, size_t n, void *arg)
 	return n;
 }
 
-static struct curl_slist *
-fields(const struct client_call *call)
+static bool
+make_fields(const struct client_call *call, struct curl_slist **list)
 {
-	struct curl_slist *list = NULL, *more;
 	char line[256];
+	bool made;
 
 	snprintf(line, sizeof(line), "Content-Type: %s",
 	    call->type != NULL ? call->type : "application/json");
-	list = curl_slist_append(NULL, line);
-	if (list != NULL && (more = curl_slist_append(list, "Expect:")) != NULL)
-		list = more;
-	if (list != NULL && call->token != NULL) {
+	made = outbound_list_add(list, line) && outbound_list_add(list, "Expect:");
+	if (made && call->token != NULL) {
 		snprintf(line, sizeof(line), "Authorization: Bearer %s",
 		    call->token);
-		if ((more = curl_slist_append(list, line)) != NULL)
-			list = more;
+		made = outbound_list_add(list, line);
 		sodium_memzero(line, sizeof(line));
 	}
-	return list;
+	return made;
 }
 
 /* The host name is for the Host field only: the socket is what is dialled, and
@@ -140,14 +138,14 @@ client_call(const struct client_call *call, struct client_reply *reply)
 	n = snprintf(url, sizeof(url), "http://localhost%s", call->path);
 	if (n < 0 || (size_t)n >= sizeof(url))
 		return CLIENT_BROKEN;
-	if ((curl = curl_easy_init()) == NULL || (list = fields(call)) == NULL)
+	if ((curl = curl_easy_init()) == NULL || !make_fields(call, &list))
 		goto out;
 	rc = set_up(curl, call, url, list, reply);
 	if (rc == CURLE_OK)
 		rc = curl_easy_perform(curl);
 	result = judge(rc, curl, reply);
 out:
-	curl_slist_free_all(list);
+	outbound_list_free(list);
 	curl_easy_cleanup(curl);
 	return result;
 }

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
 const struct opt cmd_secret_mint_opts[] = {
 	{ "as", 0, "FLOW", false, "refresh-token, client-credentials, jwt-bearer, github-app or google-service-account" },
 	{ "from-stdin", 0, NULL, false, "read what is secret from standard input" },
@@ -135,14 +133,6 @@ read_text(const char *file, char *err, size_t err_len)
 	return text;
 }
 
-static void
-wipe_free(char *text)
-{
-	if (text != NULL)
-		sodium_memzero(text, strlen(text));
-	free(text);
-}
-
 static int
 set_secrets(const struct opts *opts, json_t *source, const char *member)
 {
@@ -157,13 +147,13 @@ set_secrets(const struct opts *opts, json_t *source, const char *member)
 		rc = set_google(source, text);
 	else
 		set(source, member, text);
-	wipe_free(text);
+	secret_text_free(text);
 	if (rc != 0 || file == NULL)
 		return rc;
 	if ((client = read_text(file, err, sizeof(err))) == NULL)
 		return cli_usage("%s", err);
 	set(source, "client_secret", client);
-	wipe_free(client);
+	secret_text_free(client);
 	return 0;
 }
 
@@ -209,8 +199,8 @@ make_value(json_t *source, struct secret **out)
 		cli_err("it is longer than %d bytes, or locked memory is out", SECRET_MAX);
 		rc = CLI_REFUSED;
 	}
-	wipe_free(value);
-	wipe_free(text);
+	secret_text_free(value);
+	secret_text_free(text);
 	return rc;
 }
 

@@ -39,10 +39,8 @@ set_up(struct otlp_sender *s)
 {
 	const struct sender_options *o = &s->options;
 
-	s->headers = curl_slist_append(NULL, "Content-Type: application/json");
-	if (s->headers != NULL && o->header != NULL)
-		s->headers = curl_slist_append(s->headers, o->header);
-	return s->headers == NULL ||
+	return !outbound_list_add(&s->headers, "Content-Type: application/json") ||
+	    (o->header != NULL && !outbound_list_add(&s->headers, o->header)) ||
 	    !outbound_set(s->curl, s->url, o->ca) ||
 	    /* a person's command: their proxy may stand before the receiver */
 	    curl_easy_setopt(s->curl, CURLOPT_PROXY, NULL) != CURLE_OK ||
@@ -84,7 +82,7 @@ otlp_sender_free(struct otlp_sender *s)
 {
 	if (s == NULL)
 		return;
-	curl_slist_free_all(s->headers);
+	outbound_list_free(s->headers);
 	curl_easy_cleanup(s->curl);
 	free(s);
 }

@@ -280,8 +280,6 @@ gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
 	} else {
 		result = claim_append(gate, port, run, body, receipt, why);
 	}
-	if (body != NULL)
-		sodium_memzero(body, strlen(body));
-	free(body);
+	secret_text_free(body);
 	return result;
 }

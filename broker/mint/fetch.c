@@ -8,37 +8,17 @@
 #include <string.h>
 #include <time.h>
 
-#include <sodium.h>
-
 #define REPLY_MAX (256 * 1024)
-
-static void
-list_free(struct curl_slist *list)
-{
-	for (struct curl_slist *at = list; at != NULL; at = at->next)
-		sodium_memzero(at->data, strlen(at->data));
-	curl_slist_free_all(list);
-}
-
-static bool
-list_add(struct curl_slist **list, const char *text)
-{
-	struct curl_slist *more = curl_slist_append(*list, text);
-
-	if (more != NULL)
-		*list = more;
-	return more != NULL;
-}
 
 static bool
 make_fields(const struct mint_request *request, struct curl_slist **fields)
 {
 	/* GitHub answers nobody who does not say what he is. */
-	return list_add(fields, request->type) &&
-	    list_add(fields, "Accept: application/json") &&
-	    list_add(fields, "User-Agent: countersign") &&
+	return outbound_list_add(fields, request->type) &&
+	    outbound_list_add(fields, "Accept: application/json") &&
+	    outbound_list_add(fields, "User-Agent: countersign") &&
 	    (request->authorization == NULL ||
-	    list_add(fields, request->authorization));
+	    outbound_list_add(fields, request->authorization));
 }
 
 /* The settings' addresses, as libcurl wants them. */
@@ -54,7 +34,7 @@ make_ways(const struct conf *conf, struct curl_slist **ways)
 		snprintf(text, sizeof(text), "%s:%u:%s%s%s:%u", entry->host,
 		    entry->port, bracket ? "[" : "", entry->address,
 		    bracket ? "]" : "", entry->to_port);
-		if (!list_add(ways, text))
+		if (!outbound_list_add(ways, text))
 			return false;
 	}
 	return true;
@@ -120,8 +100,8 @@ perform(CURL *curl, const struct conf *conf, const struct mint_request *request,
 		    "its answer is too long" : curl_easy_strerror(code));
 	if (curl != NULL)
 		curl_easy_cleanup(curl);
-	list_free(fields);
-	curl_slist_free_all(ways);
+	outbound_list_free(fields);
+	outbound_list_free(ways);
 	return code == CURLE_OK ? 0 : -1;
 }
 
@@ -149,9 +129,7 @@ mint_fetch(const struct conf *conf, const struct mint_source *source,
 	out->retry_s = retry_s;
 	if (rv != 0)
 		snprintf(err, err_len, "%.200s: %s", host, why);
-	if (received.p != NULL)
-		sodium_memzero(received.p, received.len);
-	free(received.p);
+	outbound_body_free(&received);
 	mint_request_free(&request);
 	return rv;
 }

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #define LOOK_MS 30000		/* the clock that is waited by stands while the machine sleeps */
 #define STORE_AGAIN_MS 10000
 #define ASK_LEAST_MS 1000	/* from one answer to the next question */
@@ -136,9 +134,7 @@ renew(struct item *item, struct asking *asking, const struct mint_source *source
 		mint_source_free(&read);
 		next = secret_new(value, strlen(value));
 	}
-	if (value != NULL)
-		sodium_memzero(value, strlen(value));
-	free(value);
+	secret_text_free(value);
 	if (next == NULL)
 		return -1;
 	secret_unref(item->source);

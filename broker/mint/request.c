@@ -1,6 +1,7 @@
 #include "mint/request.h"
 
 #include "mint/jwt.h"
+#include "secret.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,14 +21,6 @@ struct form {
 	char *text;		/* NULL: out of memory, or too long */
 	size_t len;
 };
-
-static void
-wipe_free(char *text)
-{
-	if (text != NULL)
-		sodium_memzero(text, strlen(text));
-	free(text);
-}
 
 static void
 escaped_free(char *text)
@@ -89,7 +82,7 @@ authorize(struct mint_request *out, const char *word, char *text)
 	out->authorization = text == NULL ? NULL : malloc(cap);
 	if (out->authorization != NULL)
 		snprintf(out->authorization, cap, "Authorization: %s %s", word, text);
-	wipe_free(text);
+	secret_text_free(text);
 	return out->authorization != NULL ? 0 : -1;
 }
 
@@ -119,7 +112,7 @@ client_basic(const struct mint_source *source, struct mint_request *out)
 		free(text);
 		text = NULL;
 	}
-	wipe_free(joined);
+	secret_text_free(joined);
 	return authorize(out, "Basic", text);
 }
 
@@ -183,7 +176,7 @@ ask_bearer(const struct mint_source *source, int64_t now_s,
 		form.len = 0;
 	form_add(&form, "assertion", assertion);
 	form_add(&form, "scope", source->scope);
-	wipe_free(assertion);
+	secret_text_free(assertion);
 	return form_end(&form, out);
 }
 
@@ -239,7 +232,7 @@ mint_request_make(const struct mint_source *source, int64_t now_s,
 void
 mint_request_free(struct mint_request *request)
 {
-	wipe_free(request->authorization);
-	wipe_free(request->body);
+	secret_text_free(request->authorization);
+	secret_text_free(request->body);
 	*request = (struct mint_request){ .url = "" };
 }

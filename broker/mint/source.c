@@ -3,12 +3,11 @@
 #include "conf/conf_text.h"
 #include "json_in.h"
 #include "mint/jwt.h"
+#include "secret.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sodium.h>
 
 #define PREFIX "mint:"
 #define TEXT_MAX 2048
@@ -218,8 +217,7 @@ mint_source_with(const struct mint_source *source, struct slice refresh_token)
 		len = strlen(text) + sizeof(PREFIX);
 		if ((value = malloc(len)) != NULL)
 			snprintf(value, len, PREFIX "%s", text);
-		sodium_memzero(text, strlen(text));
-		free(text);
+		secret_text_free(text);
 	}
 	/* Its other members are the source's own: only the new one is wiped. */
 	if (copy != NULL)

@@ -17,32 +17,17 @@
 #define CONNECT_MS 5000L
 #define CALL_MS 10000L
 
-/* The field "Name: value", in memory of its own that list_free wipes. */
+/* The field "Name: value". */
 static bool
 add_field(struct curl_slist **list, const char *name, const char *value)
 {
 	char text[TOKEN_MAX + 64];
-	struct curl_slist *more;
-	int n;
+	const int n = snprintf(text, sizeof(text), "%s: %s", name, value);
+	const bool added = n > 0 && (size_t)n < sizeof(text) &&
+	    outbound_list_add(list, text);
 
-	n = snprintf(text, sizeof(text), "%s: %s", name, value);
-	more = n > 0 && (size_t)n < sizeof(text) ?
-	    curl_slist_append(*list, text) : NULL;
 	sodium_memzero(text, sizeof(text));
-	if (more == NULL)
-		return false;
-	*list = more;
-	return true;
-}
-
-static void
-list_free(struct curl_slist *list)
-{
-	struct curl_slist *at;
-
-	for (at = list; at != NULL; at = at->next)
-		sodium_memzero(at->data, strlen(at->data));
-	curl_slist_free_all(list);
+	return added;
 }
 
 /* The token's file; the caller wipes and frees *token. */
@@ -219,10 +204,8 @@ kv_http(const struct kv_link *link, const char *method, const char *path,
 		    JSON_REJECT_DUPLICATES, NULL);
 out:
 	curl_easy_reset(link->curl);	/* what it pointed to goes now */
-	list_free(fields);
-	if (received.p != NULL)
-		sodium_memzero(received.p, received.len);
-	free(received.p);
+	outbound_list_free(fields);
+	outbound_body_free(&received);
 	return status;
 }
 

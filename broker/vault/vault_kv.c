@@ -165,8 +165,7 @@ write_version(const struct kv *kv, const char *name, const void *bytes,
 		    "text: the KV store cannot hold it");
 	path_of(kv, "data", name, "", path);
 	status = kv_http(&kv->link, "POST", path, body, &reply, err);
-	sodium_memzero(body, strlen(body));
-	free(body);
+	secret_text_free(body);
 	if (status != VAULT_OK)
 		return status;
 	made = json_integer_value(json_object_get(json_object_get(reply.body,

@@ -1,6 +1,7 @@
 /* Which variables hold a real secret. */
 #include "cli/run/run_env.h"
 #include "cli/run/run_views.h"
+#include "secret.h"
 #include "ledger/scan/format/formats.h"
 
 #include <stdint.h>
@@ -315,8 +316,7 @@ judge(struct tags *tags, const char *entry, const char *name, const char *value)
 static void
 drop(struct run_env *env, size_t i)
 {
-	sodium_memzero(env->vars[i], strlen(env->vars[i]));
-	free(env->vars[i]);
+	secret_text_free(env->vars[i]);
 	env->vars[i] = env->vars[--env->n];
 	env->vars[env->n] = NULL;
 }
@@ -339,8 +339,7 @@ scrub_one(struct run_env *env, size_t i, struct tags *tags,
 		note_removed(env, name, verdict.finding, verdict.withheld);
 		drop(env, i);
 	}
-	sodium_memzero(name, strlen(name));
-	free(name);
+	secret_text_free(name);
 	return 0;
 }
 
