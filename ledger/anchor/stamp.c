@@ -1,3 +1,4 @@
+#include "ledger/anchor/revoked.h"
 #include "ledger/anchor/stamp.h"
 #include "ledger/input.h"
 
@@ -210,7 +211,7 @@ pass_over(void *context, X509 *cert)
 unsigned
 stamp_authorities(const char *ca_file)
 {
-	return each_authority(ca_file, pass_over, NULL);
+	return revoked_readable(ca_file) ? each_authority(ca_file, pass_over, NULL) : 0;
 }
 
 static bool
@@ -378,12 +379,25 @@ signed_by_somebody(PKCS7 *token)
 	    PKCS7_NOVERIFY) == 1;
 }
 
+/* What TS_RESP_verify_* passes, and we do not.  NULL, or why. */
+static const char *
+misfit(const struct parsed *parsed, const char *ca_file, struct stamp *out)
+{
+	if (ca_file == NULL && !signed_by_somebody(parsed->token))
+		return "the time stamp is not signed";
+	if (!read_signer(parsed->token, out))
+		return "the time stamp's signer is not with it";
+	return ca_file == NULL ? NULL :
+	    revoked_for(ca_file, parsed->token, out->time_s + out->accuracy_s);
+}
+
 static int
 check(const struct parsed *parsed, const uint8_t *digest,
     const uint8_t *nonce, const char *ca_file, struct stamp *out, char *why,
     size_t why_len)
 {
 	TS_VERIFY_CTX *context;
+	const char *rule;
 	int good;
 
 	if (parsed->info == NULL || read_info(parsed->info, out) != 0)
@@ -405,11 +419,9 @@ check(const struct parsed *parsed, const uint8_t *digest,
 	TS_VERIFY_CTX_free(context);
 	if (good != 1)
 		return refuse(why, why_len, "the time stamp does not verify");
-	if (ca_file == NULL && !signed_by_somebody(parsed->token))
-		return refuse(why, why_len, "the time stamp is not signed");
-	if (!read_signer(parsed->token, out))
-		return refuse(why, why_len, "the time stamp's signer is not "
-		    "with it");
+	rule = misfit(parsed, ca_file, out);
+	if (rule != NULL)
+		return refuse(why, why_len, rule);
 	ERR_clear_error();
 	return 0;
 }

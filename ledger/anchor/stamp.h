@@ -9,7 +9,9 @@
  * refused here: keys and digests of less than 112 bits (RSA of 1024, SHA-1, MD5),
  * and critical extensions of the statement, of which none is known.  Its validity is
  * judged at the token's own time: authorities' certificates outlive what they
- * sign by little.  So a token is worth what its authority's key is worth today.
+ * sign by little.  So a token is worth what its authority's key is worth today; that it
+ * is worth nothing any more is told by lists of certificates that were taken back, which
+ * may stand in the authority's file (revoked.h).
  */
 #ifndef LEDGER_ANCHOR_STAMP_H
 #define LEDGER_ANCHOR_STAMP_H
@@ -43,7 +45,7 @@ struct stamp {
 	uint8_t signer[STAMP_DIGEST_LEN];	/* SHA-256 of the public key that signed it */
 };
 
-/* Certificates in the PEM file; 0 also where it cannot be read. */
+/* Certificates in the PEM file; 0 also where it cannot be read, or a list (CRL) in it. */
 unsigned stamp_authorities(const char *ca_file);
 
 /* Is there a key that has a certificate in both PEM files? */

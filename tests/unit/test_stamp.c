@@ -249,6 +249,49 @@ test_weak(void **state)
 	}
 }
 
+#define TAKEN_BACK(reason, when) "openssl ca -config ca.cnf -revoke tsa.pem -crl_reason " reason \
+	" && sed -i 's/^\\(R\t[^\t]*\t\\)[0-9]*/\\1" when "/' index && cat index"
+
+/* With an authority's certificates may stand what it took back of them. */
+static void
+test_revoked(void **state)
+{
+	static const struct { const char *make; bool good; } all[] = {
+		{ "true", true },	/* a list of nothing */
+		{ "openssl ca -config ca.cnf -revoke other.pem -crl_reason keyCompromise", true },
+		{ TAKEN_BACK("superseded", "491231235959"), true },
+		{ TAKEN_BACK("superseded", "200101000000"), false },
+		{ TAKEN_BACK("keyCompromise", "491231235959"), false },
+		{ "openssl ca -config ca.cnf -revoke tsa.pem -crl_reason keyCompromise", false },
+		{ "openssl ca -config ca.cnf -revoke tsa.pem", false },
+		{ "openssl ca -config ca.cnf -revoke ca.pem -crl_reason CACompromise", false },
+	};
+	char path[160];
+	uint8_t *reply;
+	size_t len = 0;
+
+	snprintf(path, sizeof(path), "%s/lists.pem", dir);
+	write_text("ca.cnf", "[ca]\ndefault_ca=c\n[c]\ndatabase=index\ncertificate=ca.pem\n"
+	    "private_key=ca.key\ndefault_md=sha256\ndefault_crl_days=1\n");
+	reply = stamped(&len);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		assert_int_equal(shell(": >index"), 0);
+		assert_int_equal(shell(all[i].make), 0);
+		assert_int_equal(shell("openssl ca -config ca.cnf -gencrl -out list.pem && "
+		    "cat ca.pem list.pem >lists.pem"), 0);
+		print_message("%s\n", all[i].make);
+		assert_int_equal(stamp_check(reply, len, digest, nonce, path, &out, why,
+		    sizeof(why)), all[i].good ? 0 : -1);
+		assert_int_equal(stamp_authorities(path), 1);
+	}
+	/* one that cannot be read tells nothing, so nothing counts */
+	assert_int_equal(shell("sed 3d list.pem >cut.pem && cat ca.pem cut.pem >lists.pem"), 0);
+	assert_int_equal(stamp_check(reply, len, digest, nonce, path, &out, why,
+	    sizeof(why)), -1);
+	assert_int_equal(stamp_authorities(path), 0);
+	free(reply);
+}
+
 /* The time is between those that the authority's clock may have meant. */
 static void
 test_accuracy(void **state)
@@ -492,7 +535,7 @@ main(void)
 		cmocka_unit_test(test_altered),
 		cmocka_unit_test(test_not_granted),
 		cmocka_unit_test(test_wrong_purpose),
-		cmocka_unit_test(test_weak), cmocka_unit_test(test_accuracy),
+		cmocka_unit_test(test_weak), cmocka_unit_test(test_revoked), cmocka_unit_test(test_accuracy),
 		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_real),
 	};
