@@ -98,6 +98,10 @@ take_root(struct manifest *m, json_t *root, char *err, size_t err_len)
 	json_t *files, *item;
 	size_t i;
 
+	m->version = json_integer_value(json_object_get(root, "v"));
+	if (m->version > 1)
+		return wrong(err, err_len, "of a later version than 1, which is the one that is "
+		    "known here");
 	if (json_unpack_ex(root, NULL, JSON_STRICT, "{s:I, s:s, s:s, s:s, s:I, s:I, s:o}",
 	    "v", &v, "kind", &kind, "origin", &origin, "run", &run, "first", &first,
 	    "size", &size, "files", &files) != 0)

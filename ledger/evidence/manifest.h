@@ -30,6 +30,7 @@ struct manifest_file {
 };
 
 struct manifest {
+	int64_t version;	/* as it was read; 0: it says none */
 	char origin[NOTE_NAME_MAX + 1];
 	char run[RECORD_NAME_MAX + 1];
 	uint64_t first, size;

@@ -258,13 +258,31 @@ type_valid(struct record_slice type)
 	return true;
 }
 
+static const char no_version_1[] = "no version 1 record with a prev of 64 hex digits";
+const char record_other_version[] = "of another version of the format than 1";
+
+/* `c` stands where the line begins. */
+static const char *
+no_beginning(struct cursor *c)
+{
+	const char *digit;
+
+	if (!TAKE(c, "{\"v\":"))
+		return no_version_1;
+	for (digit = c->ptr; c->ptr < c->end && is_digit(*c->ptr); c->ptr++)
+		;
+	return c->ptr == digit || c->ptr == c->end || *c->ptr != ',' ||
+	    (c->ptr == digit + 1 && *digit == '1') ? no_version_1 : record_other_version;
+}
+
 /* From `prev` to `t`. */
 static const char *
 parse_place(struct cursor *c, struct record_line *out)
 {
-	if (!TAKE(c, "{\"v\":1,\"prev\":\"") || !take_bytes(c, 64, &out->prev) ||
-	    !hash_valid(out->prev.ptr))
-		return "no version 1 record with a prev of 64 hex digits";
+	if (!TAKE(c, "{\"v\":1,\"prev\":\""))
+		return no_beginning(c);
+	if (!take_bytes(c, 64, &out->prev) || !hash_valid(out->prev.ptr))
+		return no_version_1;
 	if (!TAKE(c, "\",\"stream\":\"") || !take_name(c, &out->stream))
 		return "malformed stream";
 	if (!TAKE(c, "\",\"seq\":") || !take_seq(c, &out->seq))

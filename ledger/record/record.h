@@ -70,6 +70,9 @@ const char *record_parse(const char *line, size_t len, struct record_line *out);
 const char *record_check(struct json_scan *scratch, const char *line,
     size_t len, struct record_line *out);
 
+/* The rule that a line of another version breaks: what it says a later reader knows. */
+extern const char record_other_version[];
+
 bool record_type_known(const char *type, size_t len);
 
 /* The known ones from 0 on; NULL behind the last. */

@@ -144,6 +144,16 @@ epochs_whole(const char *text, size_t len)
 	return at;
 }
 
+/* What comes back was never erased, or is in somebody's hands. */
+static bool
+was_in_force(const struct epochs *epochs, const struct note_key *key)
+{
+	for (unsigned i = 0; i < epochs->count; i++)
+		if (memcmp(epochs->epoch[i].key.pk, key->pk, NOTE_PK_LEN) == 0)
+			return true;
+	return false;
+}
+
 static const char *
 check_record(const struct epochs *epochs, const char *line, size_t len,
     struct note_key *next, uint64_t *time_us)
@@ -162,8 +172,8 @@ check_record(const struct epochs *epochs, const char *line, size_t len,
 	if (memcmp(before.pk, last->pk, NOTE_PK_LEN) != 0 ||
 	    strcmp(next->name, last->name) != 0)
 		return "a key record that does not continue the key before";
-	if (memcmp(next->pk, last->pk, NOTE_PK_LEN) == 0)
-		return "a key that follows itself";
+	if (was_in_force(epochs, next))
+		return "a key that was in force before: it was to be erased";
 	*time_us = (uint64_t)record.time_us;
 	return NULL;
 }

@@ -137,6 +137,18 @@ stream_of(struct chain *chain, struct record_slice name)
 }
 
 static void
+note_drop(struct chain *chain, const struct chain_here *here, struct chain_stream *s,
+    uint64_t from)
+{
+	const uint64_t count = here->line->record.seq - from;
+
+	chain_note(chain, CHAIN_DROP, here, s, from);
+	s->dropped += count;
+	if (chain->events > 0)
+		chain->event[chain->events - 1].dropped = count;
+}
+
+static void
 take_seq(struct chain *chain, const struct chain_here *here, struct chain_stream *s)
 {
 	const struct record_line *r = &here->line->record;
@@ -150,10 +162,7 @@ take_seq(struct chain *chain, const struct chain_here *here, struct chain_stream
 	} else if (r->seq < s->next_seq) {
 		chain_note(chain, CHAIN_BACK, here, s, s->next_seq);
 	} else if (fits && chain_declares(s, r)) {
-		chain_note(chain, CHAIN_DROP, here, s, s->next_seq);
-		s->dropped += r->seq - s->next_seq;
-		if (chain->events > 0)
-			chain->event[chain->events - 1].dropped = r->seq - s->next_seq;
+		note_drop(chain, here, s, s->next_seq);
 	} else {
 		chain_note(chain, CHAIN_MISSING, here, s, s->next_seq);
 	}
@@ -164,12 +173,17 @@ take_first(struct chain *chain, const struct chain_here *here, struct chain_stre
 {
 	const struct record_line *r = &here->line->record;
 	bool zeros = sodium_is_zero(here->line->prev, TREE_HASH_LEN);
+	uint64_t from;
 
 	s->begun = r->seq == 0;
 	s->open = !s->begun;	/* what began before is taken as open */
 	if (zeros != s->begun || (!s->begun && !chain->part))
 		chain_note(chain, CHAIN_START, here, s, 0);
-	else if (record_slice_is(r->type, "drop") && !chain_spans(r))
+	else if (!record_slice_is(r->type, "drop"))
+		return;
+	else if ((from = chain_spans(r)) < r->seq)
+		note_drop(chain, here, s, from);
+	else
 		chain_note(chain, CHAIN_NO_HOLE, here, s, 0);
 }
 

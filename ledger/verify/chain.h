@@ -46,6 +46,7 @@ struct chain_stream {
 	int64_t time_us;	/* of the last record; 0: none is known */
 	uint64_t session;	/* seq of the last open */
 	uint64_t session_index;
+	uint64_t closed_index;	/* of its first close; 0: none */
 	char pack[RECORD_POLICY_LEN];	/* of the last record, in this session; or zeros */
 	bool session_known;
 	bool begun;		/* seen from its seq 0, or known from a table of heads */

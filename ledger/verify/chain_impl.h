@@ -25,8 +25,9 @@ struct chain_stream *chain_find(struct chain *chain, struct record_slice name);
 /* A drop names exactly the hole that it stands behind. */
 bool chain_declares(const struct chain_stream *stream, const struct record_line *record);
 
-/* Does a drop name some hole that ends right before it? */
-bool chain_spans(const struct record_line *record);
+/* Does a drop name some hole that ends right before it?  Its first seq, or its own
+ * where it does not. */
+uint64_t chain_spans(const struct record_line *record);
 
 /* An open or a close; or anything at all of a stream that is not open. */
 void chain_take_state(struct chain *chain, const struct chain_here *here,

@@ -55,7 +55,7 @@ member_number(json_t *object, const char *name, uint64_t *value)
 	return json_is_integer(member) && json_integer_value(member) >= 0;
 }
 
-bool
+uint64_t
 chain_spans(const struct record_line *record)
 {
 	json_t *object = body(record);
@@ -66,7 +66,7 @@ chain_spans(const struct record_line *record)
 	    member_number(object, "count", &count) && from <= to &&
 	    to + 1 == record->seq && count == record->seq - from;
 	json_decref(object);
-	return fits;
+	return fits ? from : record->seq;
 }
 
 /* A ledger's first record names the one that it follows by its last checkpoint;
@@ -145,6 +145,8 @@ chain_take_state(struct chain *chain, const struct chain_here *here, struct chai
 		chain_note(chain, CHAIN_CLOSE, here, s, r->seq);
 	json_decref(object);
 	s->open = false;
+	if (s->closed_index == 0)
+		s->closed_index = here->index;
 }
 
 void

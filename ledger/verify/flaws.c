@@ -55,6 +55,9 @@ name_flaw(const struct load *load, const struct chain_event *e, struct verify_re
 {
 	switch (e->kind) {
 	case CHAIN_UNREADABLE:
+		if (e->rule == record_other_version)
+			return verify_find(result, VERIFY_NOT_ESTABLISHED, "unknown_value",
+			    "a record %s, which is the one that is known here", e->rule);
 		return verify_find(result, VERIFY_GAP, "malformed", "signed, but no record: %s",
 		    e->rule);
 	case CHAIN_MISSING:
@@ -108,7 +111,7 @@ locate_flaws(const struct chain *chain, const struct load *load,
 	for (i = 0; i < chain->events; i++) {
 		e = &chain->event[i];
 		if (load->kind == VERIFY_LEDGER && e->index >= load_sealed(load) &&
-		    e->kind != CHAIN_CUT && e->kind != CHAIN_DROP &&
+		    e->rule != record_other_version && e->kind != CHAIN_CUT && e->kind != CHAIN_DROP &&
 		    e->kind != CHAIN_CROWDED && e->kind != CHAIN_PACK_BEFORE)
 			foreign(chain, load, e, result);
 		else

@@ -102,6 +102,23 @@ judge_integrity(struct pass *pass, bool changed)
 	}
 }
 
+/* A session tears down what it opened before it closes: the run of a bundle was opened
+ * by the stream that its first record is of. */
+static void
+judge_session(struct pass *pass)
+{
+	const struct chain_stream *s = pass->chain.stream;
+	struct verify_finding *f;
+
+	if (pass->chain.count == 0 || s->first_index != pass->opened || s->closed_index == 0 ||
+	    s->closed_index > pass->teardown)
+		return;
+	f = verify_find(pass->result, VERIFY_NOT_ESTABLISHED, "no_teardown", "the session "
+	    "that opened the run closes here, and the run goes on: how it ended is not known");
+	f->has_index = true;
+	f->index = s->closed_index;
+}
+
 static void
 judge_run(struct pass *pass)
 {
@@ -116,6 +133,8 @@ judge_run(struct pass *pass)
 	if (pass->teardown == UINT64_MAX)
 		verify_find(r, VERIFY_NOT_ESTABLISHED, "no_teardown",
 		    "the run was not torn down: it is still open, or its end is not here");
+	else
+		judge_session(pass);
 }
 
 static enum verify_verdict

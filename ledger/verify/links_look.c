@@ -34,19 +34,6 @@ kind_of(struct record_slice type)
 	}
 }
 
-/* A ledger's sessions, for the runs that they open. */
-static void
-look_session(const struct links *links, struct record_slice type, unsigned line,
-    struct runs_part *part)
-{
-	if (links->only != NULL)
-		return;
-	if (record_slice_is(type, "open"))
-		runs_note(part, line, 1, RUNS_BEGIN);
-	else if (record_slice_is(type, "close"))
-		runs_note(part, line, 1, RUNS_END);
-}
-
 enum links_kind
 links_kind_of(struct record_slice type)
 {
@@ -279,6 +266,26 @@ look_state(const struct record_line *record, struct links_fact *fact)
 		fact->names |= ODD_STATE;
 }
 
+/* A ledger's sessions, for the runs that they open; and what no version before this one
+ * has written: in a bundle another run's is none of its business.  Is one noted that is
+ * of a run? */
+static bool
+look_other(const struct links *links, const struct record_line *r, uint64_t run,
+    unsigned line, struct runs_part *part)
+{
+	if (record_type_known(r->type.ptr, r->type.len)) {
+		if (links->only == NULL && record_slice_is(r->type, "open"))
+			runs_note(part, line, 1, RUNS_BEGIN);
+		else if (links->only == NULL && record_slice_is(r->type, "close"))
+			runs_note(part, line, 1, RUNS_END);
+		return false;
+	}
+	if (r->run.ptr != NULL && of_another_run(links, run))
+		return false;
+	runs_note(part, line, 1, RUNS_UNKNOWN);
+	return r->run.ptr != NULL;
+}
+
 /* A grant for more than one use is taken for touched, and counted elsewhere. */
 static void
 look_uses(const struct record_line *record, struct links_fact *fact)
@@ -340,7 +347,8 @@ links_look(const struct links *links, const struct walk_batch *batch,
 		}
 		/* what other types have under this name is theirs */
 		if ((kind = kind_of(r->type)) == OTHER) {
-			look_session(links, r->type, i, &part->runs);
+			if (look_other(links, r, run, i, &part->runs))
+				alike = ALIKE_NONE;
 			continue;
 		}
 		fact = &part->fact[part->count++];

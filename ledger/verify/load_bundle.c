@@ -233,7 +233,8 @@ load_bundle(struct load *load, const struct verify_options *options,
 		load->manifest_good = true;
 	free(text);
 	if (!load->manifest_good)
-		verify_of_file(verify_find(result, VERIFY_GAP, "manifest", "%s", why),
+		verify_of_file(verify_find(result, load->manifest.version > 1 ?
+		    VERIFY_NOT_ESTABLISHED : VERIFY_GAP, "manifest", "%s", why),
 		    "manifest.json");
 	snprintf(result->run, sizeof(result->run), "%s", load->manifest.run);
 	load_frontier(load, result);

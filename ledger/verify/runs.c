@@ -408,7 +408,11 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 			    fact->kind == RUNS_END);
 			continue;
 		}
-		if (fact->run == 0)
+		if (fact->kind == RUNS_UNKNOWN)
+			note_as(runs, batch, fact->line, VERIFY_NOT_ESTABLISHED, "unknown_value",
+			    "a record of a type that this version does not know: what it means "
+			    "is not known");
+		if (fact->run == 0 || fact->kind == RUNS_UNKNOWN)
 			continue;
 		to = i + 1 < part->count && part->fact[i + 1].line < last ?
 		    part->fact[i + 1].line : last;
@@ -482,7 +486,7 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 		    " more records that do not fit their run", runs->more);
 	if (runs->more_open > 0)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "more", "%" PRIu64 " more runs that "
-		    "are never torn down, or whose state is not known", runs->more_open);
+		    "are never torn down, or records of which it is not known what they mean", runs->more_open);
 	if (runs->ends_lost)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "no_teardown", "more than %d runs "
 		    "are open at once: whether each was torn down, and did what it was opened for, is not known", UNENDED_MAX);

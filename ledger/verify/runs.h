@@ -21,14 +21,15 @@ struct links;
 struct runs;
 
 enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_TEARDOWN,
-	RUNS_BEGIN, RUNS_END	/* a session's, of the line's stream */
+	RUNS_BEGIN, RUNS_END,	/* a session's, of the line's stream */
+	RUNS_UNKNOWN		/* a record of a type that is not known */
 };
 
 /* Of a batch, by itself: where the run changes, and the records about runs. */
 struct runs_part {
 	unsigned count;
 	struct runs_fact {
-		uint64_t run;		/* its number; 0: of no run.  BEGIN, END: 1 */
+		uint64_t run;		/* its number; 0: of no run.  From BEGIN on: 1 */
 		uint16_t line;
 		uint16_t requests;	/* ON: let through until the run changes */
 		uint8_t kind;

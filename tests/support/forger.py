@@ -78,6 +78,14 @@ def root(leaves):
     return hashlib.sha256(b"\1" + root(leaves[:k]) + root(leaves[k:])).digest()
 
 
+def inclusion(leaves, m):
+    """RFC 6962, 2.1.1: that leaf m is one of them."""
+    if len(leaves) == 1:
+        return []
+    k = 1 << (len(leaves) - 1).bit_length() - 1
+    return inclusion(leaves[:k], m) + [root(leaves[k:])] if m < k else inclusion(leaves[k:], m - k) + [root(leaves[:k])]
+
+
 def frontier(leaves):
     """The roots of the complete subtrees over them, largest first."""
     text, at = f"{len(leaves)}\n", 0
@@ -103,15 +111,24 @@ class Forged:
 
     def __init__(self, before=None, **opened):
         self.key = Signer("ledger.example/forged", 7)
-        self.lines, self.leaves, self.last, self.us = [], [], "0" * 64, 0
+        self.lines, self.leaves, self.us = [], [], 0
+        self.streams = {}  # of each: its next seq, its last leaf
         self.sent = self.grants = 0  # as its teardown counts them
         self.record("open", {"origin": self.key.name, "version": "0", "size": 0}, run=None)
         opened = dict(before(self) if before else {}, **opened)
         self.first = len(self.lines)
+        first_seq = self.streams["broker"][0]
         self.opening = self.record("run", dict({"state": "open", "pid": 7, "placeholders": 1}, **opened))
-        self.ends = {"first_seq": self.first, "first_index": self.first}
+        self.ends = {"first_seq": first_seq, "first_index": self.first}
 
-    def record(self, kind, body, run="run_forged", after_us=1000):
+    @property
+    def last(self):
+        return self.streams["broker"][1]
+
+    def record(self, kind, body, run="run_forged", after_us=1000, stream="broker", seq=None):
+        """seq: where it is not the next one of the stream."""
+        next_seq, last = self.streams.get(stream, (0, "0" * 64))
+        seq = next_seq if seq is None else seq
         self.us += after_us
         at = datetime.datetime.fromtimestamp(BEGAN_S, datetime.timezone.utc).replace(tzinfo=None) + datetime.timedelta(microseconds=self.us)
         named = f'"run":"{run}",' if run else ""
@@ -119,13 +136,13 @@ class Forged:
         self.sent += kind == "outcome" and body.get("bytes_out", 0)
         self.grants += kind == "grant" and body["state"] == "issued" and run == "run_forged"
         body = dump(body)
-        line = (f'{{"v":1,"prev":"{self.last}","stream":"broker","seq":{len(self.lines)},"t":"{at.isoformat(timespec="microseconds")}Z",'
+        line = (f'{{"v":1,"prev":"{last}","stream":"{stream}","seq":{seq},"t":"{at.isoformat(timespec="microseconds")}Z",'
                 f'"type":"{kind}",{named}"policy":"sha256:{PACK_HEX}","body":{body}}}').encode()
         leaf = hashlib.sha256(b"\0" + line).digest()
         self.lines.append(line)
         self.leaves.append(leaf)
-        self.last = leaf.hex()
-        return self.last
+        self.streams[stream] = (seq + 1, leaf.hex())
+        return leaf.hex()
 
     def use(self, after_us=1000, **more):
         """A request that was allowed, and its outcome."""
@@ -139,14 +156,14 @@ class Forged:
 
     def below(self, run, uses, above="run_forged", after_us=1000, counts=(), **opened):
         """A run below one, from its opening to its teardown; counts: what that says otherwise, None: there is none."""
-        at, sent = len(self.lines), self.sent
+        at, first_seq, sent = len(self.lines), self.streams["broker"][0], self.sent
         opening = self.record("run", dict({"state": "open", "parent": self.opening, "parent_run": above, "placeholders": 1}, **opened), run=run)
         for _ in range(uses):
             self.use(run=run, parent=opening, after_us=after_us)
         if counts is not None:
-            closed = len(self.lines)
+            closed, last_seq = len(self.lines), self.streams["broker"][0]
             self.record("run", {"state": "closed", "parent": opening, "by": "run"}, run=run)
-            self.record("teardown", {"parent": opening, "first_seq": at, "first_index": at, "last_seq": closed, "last_index": closed,
+            self.record("teardown", {"parent": opening, "first_seq": first_seq, "first_index": at, "last_seq": last_seq, "last_index": closed,
                                      "counts": dict({"allowed": uses, "refused": 0, "failed": 0, "redacted": 0, "bytes_out": self.sent - sent,
                                                      "cost": 0, "grants": 0, "unfinished": 0}, **dict(counts))}, run=run)
         return opening
@@ -157,7 +174,7 @@ class Forged:
 
     def end(self, closed=(), scan=(), teardown=(), **counts):
         """closed, scan and teardown: what their bodies have otherwise; None: no such record."""
-        self.ends.update(last_seq=len(self.lines), last_index=len(self.lines))
+        self.ends.update(last_seq=self.streams["broker"][0], last_index=len(self.lines))
         if closed is not None:
             self.record("run", dict({"state": "closed", "parent": self.opening, "by": "opener"}, **dict(closed)))
         if scan is not None:
@@ -182,8 +199,15 @@ class Forged:
         lines = [who.cosign(self.text(self.size), time_s) for who, time_s in cosigned]
         return {f"ledger/anchors/{self.size:020}.anchor": (f"old {self.size}\n\n" + self.checkpoint(self.size, *lines)).encode()}
 
+    def session(self, ends, stream="broker"):
+        """One of the stream ends (or broke off), and another one begins."""
+        if ends:
+            self.record("close", {"first_seq": 0, "last_seq": self.streams[stream][0]}, run=None, stream=stream)
+        self.record("open", {"origin": self.key.name, "size": len(self.lines), "last_seq": self.streams[stream][0] - 1}, run=None, stream=stream)
+
     def write_ledger(self, folder):
-        self.record("close", {"first_seq": 0, "last_seq": len(self.lines)}, run=None)
+        for stream, (seq, _) in list(self.streams.items()):
+            self.record("close", {"last_seq": seq}, run=None, stream=stream)
         note = self.checkpoint(len(self.lines))
         put(folder, {"log.vkey": (self.key.vkey + "\n").encode(), f"records-{0:020}.jsonl": b"".join(x + b"\n" for x in self.lines),
                      "checkpoint": note.encode(), "checkpoints": (note + "\n").encode()})

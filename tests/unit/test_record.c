@@ -212,8 +212,10 @@ static void
 bad_fields_are_named(void **state)
 {
 	static const char *const bad[][3] = {
-		{ "\"v\":1", "\"v\":2",
-		    "no version 1 record with a prev of 64 hex digits" },
+		{ "\"v\":1", "\"v\":2", record_other_version },
+		{ "\"v\":1", "\"v\":10", record_other_version },
+		{ "\"v\":1,", "\"v\":2", "no version 1 record with a prev of 64 hex digits" },
+		{ "\"v\":1", "\"v\":", "no version 1 record with a prev of 64 hex digits" },
 		{ "0aff", "0AFF",
 		    "no version 1 record with a prev of 64 hex digits" },
 		{ "broker", "", "malformed stream" },

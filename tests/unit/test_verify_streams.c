@@ -20,8 +20,8 @@ begin(void)
 {
 	restart();
 	maker_add(&m, "t", "open", NULL, "{}");
-	maker_add(&m, "t", "note", NULL, "{}");
-	maker_add(&m, "s", "note", NULL, "{}");
+	maker_add(&m, "t", "secret", NULL, "{}");
+	maker_add(&m, "s", "secret", NULL, "{}");
 }
 
 static const struct verify_stream *
