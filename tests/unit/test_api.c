@@ -138,9 +138,34 @@ test_grants(void **state)
 }
 
 static void
+limited(const struct policy_input *input, struct policy_decision *decision)
+{
+	decision->max_bytes = 0;
+	decision->cost = 3;
+}
+
+/* No bytes at all is a limit as well, and what there is no limit of is not told. */
+static void
+test_obligations(void **state)
+{
+	struct open_run run;
+
+	open_run(&run, "{}");
+	fake_decide = limited;
+	assert_int_equal(call(TCP, "POST", "/v1/decide", run.token,
+	    "{\"action\":{\"kind\":\"tool\"}}"), 200);
+	fake_decide = NULL;
+	assert_non_null(strstr(reply, "{\"max_bytes\":0}"));
+	assert_non_null(strstr(reply, "{\"cost\":3}"));
+	assert_null(strstr(reply, "\"ttl_s\""));
+	assert_null(strstr(reply, "\"uses\""));
+}
+
+static void
 test_decide(void **state)
 {
 	struct open_run run;
+	char path[128];
 
 	open_run(&run, "{}");
 	assert_int_equal(call(TCP, "POST", "/v1/decide", run.token,
@@ -161,15 +186,20 @@ test_decide(void **state)
 	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 503);
 	fake_status = LEDGER_DURABLE;
 	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 200);
+	snprintf(path, sizeof(path), "/v1/runs/%s", run.id);
+	assert_int_equal(call(OPERATOR, "DELETE", path, NULL, NULL), 200);
+	assert_non_null(strstr(fake_last("teardown"), "\"unfinished\":0"));
 }
 
 /* The recorder does not answer: only what waits for it is refused. */
 static void
 test_silent(void **state)
 {
-	struct open_run run;
+	struct open_run run, over;
+	char path[128];
 
 	open_run(&run, "{}");
+	open_run(&over, "{}");
 	fake_silent_s = 7;
 	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 503);
 	assert_string_equal(member("status"), "failed");
@@ -188,6 +218,8 @@ test_silent(void **state)
 	/* taking back is done all the same */
 	problem(call(OPERATOR, "POST", "/v1/secrets/none/revoke", NULL, NULL),
 	    404, "vault/missing");
+	snprintf(path, sizeof(path), "/v1/runs/%s", over.id);
+	assert_int_equal(call(OPERATOR, "DELETE", path, NULL, NULL), 200);
 	fake_silent_s = 0;
 	assert_int_equal(call(TCP, "GET", "/healthz", NULL, NULL), 200);
 	assert_int_equal(call(OPERATOR, "POST", "/v1/runs", NULL, "{}"), 201);
@@ -300,6 +332,14 @@ test_listen(void **state)
 	assert_int_equal(api_listen_unix(path, err, sizeof(err)), -1);
 	assert_int_equal(stat(path, &is), 0);
 	unlink(path);
+	if (geteuid() == 0) {	/* a socket, but somebody else's */
+		close(api_listen_unix(path, err, sizeof(err)));
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_int_equal(api_listen_unix(path, err, sizeof(err)), -1);
+		assert_int_equal(stat(path, &is), 0);
+		assert_int_equal(is.st_uid, 65534);
+		unlink(path);
+	}
 	memset(longer, 'x', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	assert_int_equal(api_listen_unix(longer, err, sizeof(err)), -1);
@@ -312,6 +352,7 @@ main(void)
 		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_other_runs_are_hidden),
 		cmocka_unit_test(test_grants),
+		cmocka_unit_test(test_obligations),
 		cmocka_unit_test(test_decide),
 		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_secrets),

@@ -88,9 +88,13 @@ static void
 test_announced_length(void **state)
 {
 	static const char text[] = "PUT /v1/secrets/big HTTP/1.1\r\nHost: x\r\n"
+	    "Connection: close\r\nContent-Length: 2000000\r\n\r\n",
+	    nowhere[] = "PUT /v1/nowhere HTTP/1.1\r\nHost: x\r\n"
 	    "Connection: close\r\nContent-Length: 2000000\r\n\r\n";
 
 	problem(exchange(OPERATOR, text, sizeof(text) - 1), 413, "api/too-large");
+	/* nor where it is refused for what it asks */
+	problem(exchange(OPERATOR, nowhere, sizeof(nowhere) - 1), 404, "api/path");
 }
 
 /* One that does not end is cut without an answer. */

@@ -74,6 +74,20 @@ the_greedy(void **state)
 	end();
 }
 
+/* Who was shown out holds nothing any more, though nobody saw them leave yet. */
+static void
+the_leaving(void **state)
+{
+	begin();
+	for (int i = 0; i < 2 * MAX; i++)
+		come(&one, 1);
+	for (int i = 0; i < MAX / 2 + 1; i++)
+		come(&two, 1);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(gone(i), i < MAX + MAX / 2 || i == 2 * MAX);
+	end();
+}
+
 /* A call under way stays; who has just had one waits behind the others. */
 static void
 the_busy(void **state)
@@ -135,6 +149,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_greedy),
+		cmocka_unit_test(the_leaving),
 		cmocka_unit_test(the_busy),
 		cmocka_unit_test(the_known),
 		cmocka_unit_test(all_busy),
