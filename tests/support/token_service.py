@@ -124,7 +124,7 @@ class Handler(Quiet):
         else:
             return self.do_GET()
         if s.hold:
-            s.hold.wait(30)
+            s.hold.wait(60)
         s.asked.append({"path": self.path, "form": form, "authorization": self.headers.get("Authorization"), "problem": problem})
         if s.answer:
             return self.send(*s.answer)
