@@ -3,8 +3,7 @@
  *
  * What is read is hostile until a signature (or the operator, for a directory
  * of theirs) vouches for it: sizes, counts and depths are bounded, paths stay
- * inside, only regular files are taken.  Nothing is kept between calls: any thread,
- * each with files of its own.
+ * inside, only regular files are taken.
  */
 #ifndef POLICY_BUNDLE_H
 #define POLICY_BUNDLE_H
@@ -13,8 +12,8 @@
 
 #define BUNDLE_COMPRESSED_MAX ((size_t)64 * 1024 * 1024)
 
-/* Add the files of a tar.gz in memory (ustar and pax; leading "/" or "./" are
- * dropped), which are copied.  0, or -1 with a message; free files in either case. */
+/* The files of a tar.gz in memory (ustar and pax; leading "/" or "./" are
+ * dropped). */
 int bundle_read(struct pack_files *files, const void *bytes, size_t len,
     char *err, size_t err_len);
 

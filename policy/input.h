@@ -1,7 +1,6 @@
 /*
  * The input document inside policy/: its members as a table, which builds it,
- * writes it as JSON, and says which of them a rule looks at.  The tables are
- * constant; a document lives and dies with its arena, which is one thread's.
+ * writes it as JSON, and says which of them a rule looks at.
  */
 #ifndef POLICY_INPUT_H
 #define POLICY_INPUT_H

@@ -1,5 +1,4 @@
-/* What the witness's files and its rules share.  Private to witness*.c, and of
- * its one thread. */
+/* What the witness's files and its rules share.  Private to witness*.c. */
 #ifndef LEDGER_ANCHOR_WITNESS_IMPL_H
 #define LEDGER_ANCHOR_WITNESS_IMPL_H
 

@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 from api import UnixConnection
-from harness import BUILD, soon
+from harness import BUILD
 
 
 class Witness:
@@ -132,13 +133,13 @@ def health(bench):
     return out
 
 
-def wait_state(bench, name, *states, behind=None):
+def wait_state(bench, name, *states, behind=None, seconds=60):
     """The party's entry in /healthz once it is in one of the states (and as far behind); else as it is at last."""
-    entry = {}
-
-    def reached():
-        nonlocal entry
+    until = time.monotonic() + seconds
+    while True:
         entry = next((a for a in health(bench)["anchors"] if a["name"] == name), {})
-        return entry.get("state") in states and (behind is None or entry["behind"] == behind)
-    soon(reached)
-    return entry
+        if entry.get("state") in states and (behind is None or entry["behind"] == behind):
+            return entry
+        if time.monotonic() > until:
+            return entry
+        time.sleep(0.1)

@@ -1,8 +1,9 @@
 """A home with a binding "api" whose tokens the daemon gets from a TokenService."""
 import subprocess
+import time
 
 from api import call, open_run
-from harness import Bench, soon
+from harness import Bench
 from proxied import placeholder, send
 from token_service import CLIENT, CLIENT_SECRET, REFRESH, TokenService
 
@@ -69,4 +70,8 @@ class Scene:
         self.run = open_run(self.b)
         return self.run["placeholders"] != [] and self.get().status == 200
 
-    until = staticmethod(soon)
+    def until(self, what, seconds=60):
+        end = time.time() + seconds
+        while not (got := what()) and time.time() < end:
+            time.sleep(0.02)
+        return got

@@ -81,11 +81,7 @@ make_binding(struct bind *bind, json_t *bindings)
 	return NULL;
 }
 
-static bool
-id_ok(const char *id)
-{
-	return vault_name_ok(id) && strlen(id) < BINDING_ID_MAX;
-}
+_Static_assert(VAULT_NAME_MAX == BINDING_ID_MAX, "one rule for both names");
 
 static int
 read_service(struct bind *bind)
@@ -124,9 +120,9 @@ read_bind(struct bind *bind)
 	bind->id = opt_value(opts, "name");
 	if (bind->id == NULL)
 		bind->id = bind->secret;
-	if (!vault_name_ok(bind->secret) || !id_ok(bind->id))
+	if (!vault_name_ok(bind->secret) || !vault_name_ok(bind->id))
 		return cli_usage("names have 1 to %d of a-z 0-9 . _ - and begin "
-		    "with a letter or digit", BINDING_ID_MAX - 1);
+		    "with a letter or digit", BINDING_ID_MAX);
 	if (opt_flag(opts, "no-env") && opt_value(opts, "env") != NULL)
 		return cli_usage("--env and --no-env exclude each other");
 	bind->https = !opt_flag(opts, "http");
