@@ -1,10 +1,4 @@
-# countersign: build, check, install.  `make help` lists the targets.
-#
-#   BUILD=dir     where everything built goes (default build)
-#   SAN=1         address and undefined-behaviour sanitizers (default dir build-san)
-#   WERROR=1      warnings are errors (the default in CI and make check)
-#   FUZZ=1        clang's libFuzzer in the fuzz targets (default dir build-fuzz)
-#   PREFIX, DESTDIR
+# countersign: build, check, install.  `make help` lists targets and variables.
 
 # A comma where one would separate arguments.
 , := ,
@@ -65,16 +59,23 @@ BINS     := $(BUILD)/countersignd $(BUILD)/countersign $(BUILD)/countersign-veri
 all: $(BINS)
 
 help:
-	@sed -n 's/^## //p' $(filter-out %.d,$(MAKEFILE_LIST))
+	@sed -n 's/^## \{0,1\}//p' $(filter-out %.d,$(MAKEFILE_LIST))
 
 ## all (default)   the three programs, in build/
 ## check           everything that can be tested here; ends with N passed, N failed, N skipped
+## unit, scenario, fuzz-replay   parts of it; check-one T=tests/scenario/NAME   one test
 ## demo            installs what is missing, builds, and walks the golden path
 ## bench, fuzz     the long measurements; the long fuzzing
 ## analyze         gcc -fanalyzer and clang's analyzer; a warning is a failure
 ## install         programs, manual pages, packs, documents, service unit: into DESTDIR/PREFIX
 ## uninstall       what install put there
 ## clean
+##
+## BUILD=dir       where everything built goes (default build)
+## SAN=1           address and undefined-behaviour sanitizers (default dir build-san)
+## FUZZ=1          clang's libFuzzer in the fuzz targets (default dir build-fuzz)
+## WERROR=1        warnings are errors (the default in CI and make check)
+## PREFIX=dir      where install puts things (default /usr/local); DESTDIR in front of it
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
