@@ -217,6 +217,60 @@ test_wrong_purpose(void **state)
 	free(reply);
 }
 
+/* Whoever has any certificate of an authority's CA can sign a statement with it that binds
+ * itself to it: what the certificate is for decides, and from when to when. */
+static void
+test_signers(void **state)
+{
+	static const struct { const char *usage, *time; bool good; } all[] = {
+		{ "extendedKeyUsage=critical,timeStamping", NULL, true },
+		{ "extendedKeyUsage=critical,timeStamping\nkeyUsage=digitalSignature", NULL, true },
+		{ "extendedKeyUsage=timeStamping", NULL, false },
+		{ "extendedKeyUsage=critical,timeStamping,serverAuth", NULL, false },
+		{ "extendedKeyUsage=serverAuth", NULL, false },
+		{ "extendedKeyUsage=critical,timeStamping\nkeyUsage=keyEncipherment", NULL, false },
+		{ "basicConstraints=CA:FALSE", NULL, false },
+		{ "basicConstraints=CA:TRUE", NULL, false },
+		{ "extendedKeyUsage=critical,timeStamping", "2019", false },
+		{ "extendedKeyUsage=critical,timeStamping", "2048", false },
+	};
+	char line[512], path[160];
+	uint8_t *token;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/any.pem", dir);
+	assert_int_equal(shell("openssl req -newkey rsa:2048 -nodes -keyout any.key -out any.csr "
+	    "-subj /CN=any"), 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		snprintf(line, sizeof(line), "printf '%s\\n' >any.ext && openssl x509 -req -in any.csr "
+		    "-CA ca.pem -CAkey ca.key -CAcreateserial -days 1 -extfile any.ext -out any.%zu",
+		    all[i].usage, i);
+		assert_int_equal(shell(line), 0);
+	}
+	/* behind their beginning */
+	free(stamped(&len));
+	assert_int_equal(shell("openssl ts -reply -in r.tsr -token_out -out r.tst && "
+	    "openssl cms -verify -noverify -inform DER -in r.tst -out whole.der"), 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		snprintf(line, sizeof(line), "cp any.%zu any.pem", i);
+		assert_int_equal(shell(line), 0);
+		snprintf(line, sizeof(line), "LC_ALL=C sed 's/20[0-9][0-9]\\([0-9]\\{10\\}Z\\)/%s\\1/' whole.der "
+		    ">tst.der", all[i].time != NULL ? all[i].time : "");
+		assert_int_equal(shell(all[i].time != NULL ? line : "cp whole.der tst.der"), 0);
+		assert_int_equal(shell("openssl cms -sign -binary -nodetach -nosmimecap -cades "
+		    "-econtent_type 1.2.840.113549.1.9.16.1.4 -md sha256 -signer any.pem "
+		    "-inkey any.key -outform DER -in tst.der -out any.tst"), 0);
+		print_message("%s %s\n", all[i].usage, all[i].time != NULL ? all[i].time : "");
+		token = (uint8_t *)read_file(dir, "any.tst", &len);
+		assert_int_equal(stamp_check(token, len, digest, NULL, ca_path, &out, why,
+		    sizeof(why)), all[i].good ? 0 : -1);
+		/* nor where the certificate itself is what the verifier names */
+		assert_int_equal(stamp_check(token, len, digest, NULL, path, &out, why,
+		    sizeof(why)), all[i].good ? 0 : -1);
+		free(token);
+	}
+}
+
 /* Keys and digests that others than the authority may have made a signature fit. */
 static void
 test_weak(void **state)
@@ -534,7 +588,7 @@ main(void)
 		cmocka_unit_test(test_good), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_altered),
 		cmocka_unit_test(test_not_granted),
-		cmocka_unit_test(test_wrong_purpose),
+		cmocka_unit_test(test_wrong_purpose), cmocka_unit_test(test_signers),
 		cmocka_unit_test(test_weak), cmocka_unit_test(test_revoked), cmocka_unit_test(test_accuracy),
 		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_real),
