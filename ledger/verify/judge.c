@@ -231,6 +231,9 @@ judge_completeness(struct pass *pass)
 	if (r->kind == VERIFY_LEDGER)
 		add(s, "; what each run was opened for, and what its teardown counts, is held "
 		    "against its bundle");
+	if (r->torn > 0)
+		add(s, "; %" PRIu64 " torn end%s cut off between sessions, with what nobody had "
+		    "been told of (recover)", r->torn, r->torn == 1 ? " was" : "s were");
 	if (pass->chain.before.size > 0)
 		add(s, "; it follows another ledger, %.100s with %" PRIu64 " records, which is "
 		    "to be verified by itself", pass->chain.before.origin,

@@ -266,24 +266,21 @@ look_state(const struct record_line *record, struct links_fact *fact)
 		fact->names |= ODD_STATE;
 }
 
-/* A ledger's sessions, for the runs that they open; and what no version before this one
- * has written: in a bundle another run's is none of its business.  Is one noted that is
- * of a run? */
-static bool
-look_other(const struct links *links, const struct record_line *r, uint64_t run,
-    unsigned line, struct runs_part *part)
+/* A ledger's sessions, for the runs that they open; a torn end that was cut off; and what
+ * no version before this one has written: in a bundle another run's is none of its
+ * business.  RUNS_ON: none of these. */
+static enum runs_kind
+other_kind(const struct links *links, const struct record_line *r, uint64_t run)
 {
-	if (record_type_known(r->type.ptr, r->type.len)) {
-		if (links->only == NULL && record_slice_is(r->type, "open"))
-			runs_note(part, line, 1, RUNS_BEGIN);
-		else if (links->only == NULL && record_slice_is(r->type, "close"))
-			runs_note(part, line, 1, RUNS_END);
-		return false;
-	}
-	if (r->run.ptr != NULL && of_another_run(links, run))
-		return false;
-	runs_note(part, line, 1, RUNS_UNKNOWN);
-	return r->run.ptr != NULL;
+	if (!record_type_known(r->type.ptr, r->type.len))
+		return r->run.ptr != NULL && of_another_run(links, run) ? RUNS_ON :
+		    RUNS_UNKNOWN;
+	if (record_slice_is(r->type, "recover"))
+		return RUNS_RECOVER;
+	if (links->only != NULL)
+		return RUNS_ON;
+	return record_slice_is(r->type, "open") ? RUNS_BEGIN :
+	    record_slice_is(r->type, "close") ? RUNS_END : RUNS_ON;
 }
 
 /* A grant for more than one use is taken for touched, and counted elsewhere. */
@@ -329,6 +326,7 @@ links_look(const struct links *links, const struct walk_batch *batch,
 	const struct record_line *r;
 	struct links_fact *fact;
 	enum links_kind kind;
+	enum runs_kind other;
 	uint32_t alike = ALIKE_NONE;
 	uint64_t run = 0;
 	unsigned i, on = 0;
@@ -347,8 +345,10 @@ links_look(const struct links *links, const struct walk_batch *batch,
 		}
 		/* what other types have under this name is theirs */
 		if ((kind = kind_of(r->type)) == OTHER) {
-			if (look_other(links, r, run, i, &part->runs))
-				alike = ALIKE_NONE;
+			if ((other = other_kind(links, r, run)) == RUNS_ON)
+				continue;
+			runs_note(&part->runs, i, 1, other);
+			alike = r->run.ptr == NULL ? alike : ALIKE_NONE;
 			continue;
 		}
 		fact = &part->fact[part->count++];

@@ -41,6 +41,7 @@ struct runs {
 	struct promises *promises;
 	struct grant_ids *grants;
 	struct consents *consents;
+	uint64_t torn;		/* ends that were cut off */
 	uint64_t found;		/* scans that found a secret */
 	uint64_t found_at;	/* the first of them */
 	struct unended *unended;	/* of a bundle: its run, and those below it */
@@ -388,6 +389,20 @@ requests_in(const struct walk_batch *batch, unsigned from, unsigned to)
 	return n;
 }
 
+/* What is of no run. */
+static void
+take_other(struct runs *runs, const struct walk_batch *batch, const struct runs_fact *fact)
+{
+	if (fact->kind == RUNS_UNKNOWN)
+		note_as(runs, batch, fact->line, VERIFY_NOT_ESTABLISHED, "unknown_value",
+		    "a record of a type that this version does not know: what it means is "
+		    "not known");
+	else if (fact->kind == RUNS_RECOVER)
+		runs->torn++;
+	else
+		take_session(runs, &batch->lines[fact->line].record, fact->kind == RUNS_END);
+}
+
 void
 runs_batch(struct runs *runs, const struct walk_batch *batch,
     const struct runs_part *part, uint64_t end)
@@ -403,16 +418,9 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 		fact = &part->fact[i];
 		if (fact->line >= last)
 			return;
-		if (fact->kind == RUNS_BEGIN || fact->kind == RUNS_END) {
-			take_session(runs, &batch->lines[fact->line].record,
-			    fact->kind == RUNS_END);
-			continue;
-		}
-		if (fact->kind == RUNS_UNKNOWN)
-			note_as(runs, batch, fact->line, VERIFY_NOT_ESTABLISHED, "unknown_value",
-			    "a record of a type that this version does not know: what it means "
-			    "is not known");
-		if (fact->run == 0 || fact->kind == RUNS_UNKNOWN)
+		if (fact->kind >= RUNS_BEGIN)
+			take_other(runs, batch, fact);
+		if (fact->run == 0 || fact->kind >= RUNS_BEGIN)
 			continue;
 		to = i + 1 < part->count && part->fact[i + 1].line < last ?
 		    part->fact[i + 1].line : last;
@@ -494,6 +502,7 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 	grant_ids_judge(runs->grants, result);
 	consents_judge(runs->consents, result);
 	promises_judge(runs->promises, result);
+	result->torn = runs->torn;
 	result->scans_found = runs->found;
 	result->scan_found = runs->found_at;
 }

@@ -22,7 +22,8 @@ struct runs;
 
 enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_TEARDOWN,
 	RUNS_BEGIN, RUNS_END,	/* a session's, of the line's stream */
-	RUNS_UNKNOWN		/* a record of a type that is not known */
+	RUNS_UNKNOWN,		/* a record of a type that is not known */
+	RUNS_RECOVER		/* that a torn end was cut off */
 };
 
 /* Of a batch, by itself: where the run changes, and the records about runs. */

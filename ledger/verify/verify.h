@@ -120,6 +120,7 @@ struct verify_result {
 	unsigned findings;		/* kept */
 	uint64_t finding_count;
 	uint64_t counted, counted_records;	/* refusals told by number, in so many records */
+	uint64_t torn;		/* ends that a recorder cut off at its start, as it says */
 	uint64_t scans_found;	/* signed scan records that say a secret was found */
 	uint64_t scan_found;	/* the index of the first of them */
 	uint64_t unclosed;		/* sessions without a close: what they had only counted is not here */
