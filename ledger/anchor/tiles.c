@@ -320,26 +320,66 @@ put_level(struct publisher *p, unsigned level, bool entries)
 	return name.width > 0 ? put_tile(p, &name) : 0;
 }
 
+/* 0; 1: there is none; or -1 with a problem. */
+static int
+read_checkpoint(int dirfd, char text[NOTE_MAX], ssize_t *len, struct checkpoint *at,
+    struct problem *problem)
+{
+	const char *why = "";
+	struct note note;
+
+	*len = io_read_file(dirfd, "checkpoint", text, NOTE_MAX);
+	if (*len < 0)
+		return errno == ENOENT ? 1 : problem_errno(problem, "cannot read checkpoint");
+	if (note_parse(&note, text, (size_t)*len, &why) != 0 ||
+	    checkpoint_parse(at, note.text, note.text_len) != 0)
+		return problem_set(problem, "checkpoint is malformed");
+	return 0;
+}
+
+/* What was published there is of this history: else its tiles, which are left alone, would
+ * stand beside a checkpoint that is not theirs. */
+static int
+check_published(const struct publisher *p, const struct checkpoint *at)
+{
+	struct hashes_reader reader = { .dirfd = p->dirfd, .size = at->size };
+	struct tree_source source = hashes_source(&reader);
+	char text[NOTE_MAX];
+	uint8_t root[TREE_HASH_LEN];
+	struct checkpoint there = { .size = 0 };
+	ssize_t len;
+	int status = read_checkpoint(p->out, text, &len, &there, p->problem);
+
+	if (status == 1)
+		return 0;
+	if (status == 0 && strcmp(there.origin, at->origin) == 0 && there.size <= at->size &&
+	    tree_root(&source, there.size, root) == 0 &&
+	    memcmp(root, there.root, sizeof(root)) == 0)
+		return 0;
+	return problem_set(p->problem, "another history was published there: take an empty "
+	    "directory for this one");
+}
+
 int
 tiles_publish(int dirfd, int out, bool entries, uint64_t *written,
     struct problem *problem)
 {
 	struct publisher p = { .dirfd = dirfd, .out = out,
 	    .problem = problem };
-	struct checkpoint checkpoint;
+	struct checkpoint checkpoint = { .size = 0 };
 	char *text = malloc(NOTE_MAX);
-	ssize_t len = text != NULL ? io_read_file(dirfd, "checkpoint", text,
-	    NOTE_MAX) : -1;
-	const char *why = "";
-	struct note note;
+	ssize_t len = 0;
 	int status = -1;
 
-	if (len < 0) {
-		problem_errno(problem, "cannot read checkpoint");
-	} else if (note_parse(&note, text, (size_t)len, &why) != 0 ||
-	    checkpoint_parse(&checkpoint, note.text, note.text_len) != 0) {
-		problem_set(problem, "checkpoint is malformed");
-	} else {
+	*written = 0;
+	if (text == NULL)
+		return problem_set(problem, "out of memory");
+	status = read_checkpoint(dirfd, text, &len, &checkpoint, problem);
+	if (status == 1)
+		status = problem_set(problem, "the ledger has no checkpoint");
+	if (status == 0)
+		status = check_published(&p, &checkpoint);
+	if (status == 0) {
 		p.size = checkpoint.size;
 		status = entries ? put_level(&p, 0, true) : 0;
 		for (unsigned level = 0; status == 0 && level < LEVELS &&

@@ -48,8 +48,9 @@ uint8_t *tiles_read(int dirfd, uint64_t size, const struct tiles_name *name,
 /*
  * Write the tiles of the ledger in dirfd below the directory out, for a web
  * server to serve as files, and the checkpoint last, so that whoever has it
- * finds what it needs.  What is there already is left alone.  *written gets
- * the number of new tiles.  0, or -1 with a problem.
+ * finds what it needs.  What is there already is left alone, so it must be of this
+ * history, by the checkpoint beside it.  *written gets the number of new tiles.  0, or
+ * -1 with a problem.
  */
 int tiles_publish(int dirfd, int out, bool entries, uint64_t *written,
     struct problem *problem);
