@@ -289,6 +289,8 @@ gate_secret_record(struct gate *gate, struct ledger_port *port,
 	json_out_str(&out, "backend", vault_backend(gate->vault));
 	if (what->from != NULL)
 		json_out_str(&out, "from", what->from);
+	if (what->to != NULL)
+		json_out_str(&out, "to", what->to);
 	if (what->expires_s > 0) {
 		record_time_format(time, what->expires_s * 1000000);
 		json_out_strn(&out, "expires", time, sizeof(time));
@@ -440,9 +442,12 @@ gate_secret_revoke(struct gate *gate, struct ledger_port *port,
 	int rv = -1;
 
 	/* Not behind the lock: whoever has it may wait for store or ledger. */
-	if (vault_withhold(gate->vault, name, version, &error) == VAULT_OK)
+	if (vault_withhold(gate->vault, name, version, &error) == VAULT_OK) {
 		gate_cut(gate, &(struct gate_cut){ .secret = name,
 		    .version = version });
+		if (gate->secrets.minter != NULL)
+			minter_forget(gate->secrets.minter, name, version);
+	}
 	pthread_mutex_lock(&gate->admin);
 	status = vault_revoke(gate->vault, name, version, &error);
 	if (status == VAULT_IO && gate->tags_dir != NULL &&

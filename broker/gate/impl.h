@@ -224,7 +224,7 @@ struct secret_event {
 	uint32_t version;		/* 0: of all, or none */
 	uint64_t known;			/* the generation that the ledger knew of; 0: not said */
 	bool unerased;			/* the store did not hear of it */
-	const char *from;		/* the host that gave a token; NULL */
+	const char *from, *to;		/* the host that gave a token; that is asked; NULL */
 	int64_t expires_s;		/* Unix; 0: not said */
 };
 int gate_secret_record(struct gate *gate, struct ledger_port *port,

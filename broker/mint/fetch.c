@@ -10,6 +10,18 @@
 
 #define REPLY_MAX (256 * 1024)
 
+struct mint_fetch {
+	CURL *curl;
+	CURLM *multi;			/* under way there; NULL: not yet */
+	void *owner;
+	CURLcode code;			/* how it ended */
+	enum mint_flow flow;
+	struct mint_request request;
+	struct curl_slist *fields, *ways;
+	struct outbound_body received;
+	char host[MINT_HOST_MAX];
+};
+
 static bool
 make_fields(const struct mint_request *request, struct curl_slist **fields)
 {
@@ -41,33 +53,22 @@ make_ways(const struct conf *conf, struct curl_slist **ways)
 }
 
 static bool
-set_options(CURL *curl, const struct conf *conf, const struct mint_request *request,
-    struct curl_slist *fields, struct curl_slist *ways, struct outbound_body *received)
+set_options(struct mint_fetch *fetch, const struct conf *conf)
 {
-	return outbound_set(curl, request->url, conf->upstream_ca_file) &&
-	    outbound_keep(curl, received) &&
+	CURL *curl = fetch->curl;
+
+	return outbound_set(curl, fetch->request.url, conf->upstream_ca_file) &&
+	    outbound_keep(curl, &fetch->received) &&
 	    /* Undone where it is compressed all the same: a refresh token may be in it. */
 	    curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "identity") == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)MINT_FETCH_MS) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_CONNECT_TO, ways) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fetch->fields) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_CONNECT_TO, fetch->ways) == CURLE_OK &&
 	    curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body) == CURLE_OK;
-}
-
-static int
-is_over(void *arg, curl_off_t total_in, curl_off_t in, curl_off_t total_out,
-    curl_off_t out)
-{
-	return atomic_load((const atomic_bool *)arg) ? 1 : 0;
-}
-
-static bool
-watch(CURL *curl, const atomic_bool *stop)
-{
-	return curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_over) == CURLE_OK &&
-	    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, stop) == CURLE_OK;
+	    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, fetch->request.body) == CURLE_OK &&
+	    curl_easy_setopt(curl, CURLOPT_PRIVATE, fetch) == CURLE_OK;
 }
 
 /* Without user, path and query. */
@@ -80,56 +81,99 @@ name_host(const char *url, char host[MINT_HOST_MAX])
 	snprintf(host, MINT_HOST_MAX, "%.*s", (int)strcspn(begin, "/?"), begin);
 }
 
-static int
-perform(CURL *curl, const struct conf *conf, const struct mint_request *request,
-    const atomic_bool *stop, struct outbound_body *received, long *status,
-    curl_off_t *retry_s, char *err, size_t err_len)
+struct mint_fetch *
+mint_fetch_new(const struct conf *conf, const struct mint_source *source, char *err,
+    size_t err_len)
 {
-	struct curl_slist *fields = NULL, *ways = NULL;
-	CURLcode code = CURLE_OUT_OF_MEMORY;
+	struct mint_fetch *fetch = calloc(1, sizeof(*fetch));
 
-	if (curl != NULL && make_fields(request, &fields) && make_ways(conf, &ways) &&
-	    set_options(curl, conf, request, fields, ways, received) &&
-	    watch(curl, stop))
-		code = curl_easy_perform(curl);
-	if (code == CURLE_OK) {
-		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
-		curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, retry_s);
-	} else
-		snprintf(err, err_len, "%s", received->overflow ?
-		    "its answer is too long" : curl_easy_strerror(code));
-	if (curl != NULL)
-		curl_easy_cleanup(curl);
-	outbound_list_free(fields);
-	outbound_list_free(ways);
-	return code == CURLE_OK ? 0 : -1;
+	snprintf(err, err_len, "out of memory");
+	if (fetch == NULL)
+		return NULL;
+	fetch->flow = source->flow;
+	fetch->received.max = REPLY_MAX;
+	if (mint_request_make(source, time(NULL), &fetch->request, err, err_len) != 0)
+		goto fail;
+	name_host(fetch->request.url, fetch->host);
+	snprintf(err, err_len, "out of memory");
+	if ((fetch->curl = curl_easy_init()) != NULL &&
+	    make_fields(&fetch->request, &fetch->fields) &&
+	    make_ways(conf, &fetch->ways) && set_options(fetch, conf))
+		return fetch;
+fail:
+	mint_fetch_free(fetch);
+	return NULL;
+}
+
+const char *
+mint_fetch_host(const struct mint_fetch *fetch)
+{
+	return fetch->host;
 }
 
 int
-mint_fetch(const struct conf *conf, const struct mint_source *source,
-    const atomic_bool *stop, struct mint_answer *out, char host[MINT_HOST_MAX], char *err, size_t err_len)
+mint_fetch_begin(struct mint_fetch *fetch, CURLM *multi, void *owner)
 {
-	struct outbound_body received = { .max = REPLY_MAX };
-	struct mint_request request;
-	char why[200] = "";
+	if (curl_multi_add_handle(multi, fetch->curl) != CURLM_OK)
+		return -1;
+	fetch->multi = multi;
+	fetch->owner = owner;
+	return 0;
+}
+
+void *
+mint_fetch_ended(CURLM *multi)
+{
+	struct mint_fetch *fetch = NULL;
+	const CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(multi, &left)) != NULL)
+		if (message->msg == CURLMSG_DONE && curl_easy_getinfo(message->easy_handle,
+		    CURLINFO_PRIVATE, (char **)&fetch) == CURLE_OK) {
+			fetch->code = message->data.result;
+			return fetch->owner;
+		}
+	return NULL;
+}
+
+int
+mint_fetch_read(const struct mint_fetch *fetch, struct mint_answer *out, char *err,
+    size_t err_len)
+{
 	curl_off_t retry_s = 0;
+	char why[200] = "";
 	long status = 0;
-	int rv;
+	int rv = -1;
 
 	*out = (struct mint_answer){ .token = NULL };
-	host[0] = '\0';
-	if (mint_request_make(source, time(NULL), &request, err, err_len) != 0)
-		return -1;
-	name_host(request.url, host);
-	rv = perform(curl_easy_init(), conf, &request, stop, &received, &status,
-	    &retry_s, why, sizeof(why));
-	if (rv == 0)
-		rv = mint_answer_read(source->flow, status, received.p, received.len,
-		    time(NULL), out, why, sizeof(why));
-	out->retry_s = retry_s;
+	if (fetch->code != CURLE_OK)
+		snprintf(why, sizeof(why), "%s", fetch->received.overflow ?
+		    "its answer is too long" : curl_easy_strerror(fetch->code));
+	else {
+		curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
+		curl_easy_getinfo(fetch->curl, CURLINFO_RETRY_AFTER, &retry_s);
+		rv = mint_answer_read(fetch->flow, status, fetch->received.p,
+		    fetch->received.len, time(NULL), out, why, sizeof(why));
+		out->retry_s = retry_s;
+	}
 	if (rv != 0)
-		snprintf(err, err_len, "%.200s: %s", host, why);
-	outbound_body_free(&received);
-	mint_request_free(&request);
+		snprintf(err, err_len, "%.200s: %s", fetch->host, why);
 	return rv;
+}
+
+void
+mint_fetch_free(struct mint_fetch *fetch)
+{
+	if (fetch == NULL)
+		return;
+	if (fetch->multi != NULL)
+		curl_multi_remove_handle(fetch->multi, fetch->curl);
+	if (fetch->curl != NULL)
+		curl_easy_cleanup(fetch->curl);
+	outbound_list_free(fetch->fields);
+	outbound_list_free(fetch->ways);
+	outbound_body_free(&fetch->received);
+	mint_request_free(&fetch->request);
+	free(fetch);
 }

@@ -41,18 +41,13 @@ minter_retire(struct item *item)
 static void
 begin(struct item *item, uint32_t version, struct secret *source)
 {
-	/* What is still to be stored counts: what is stored is used up. */
-	const bool newer = item->unstored && item->version == version;
-
 	minter_retire(item);
-	if (!newer) {
-		secret_unref(item->source);
-		item->source = secret_ref(source);
-	}
+	secret_unref(item->source);
+	item->source = secret_ref(source);
 	item->version = version;
-	item->unstored = newer;
-	item->asked = item->wrong = item->idle = false;
-	item->ask_ms = item->due_ms = 0;
+	item->unstored = item->asked = item->wrong = item->idle = false;
+	item->begun_ms = clock_boot_ms();
+	item->due_ms = 0;
 	item->failures = 0;
 	item->why[0] = '\0';
 }
@@ -82,12 +77,22 @@ minter_new(const struct conf *conf)
 	if (minter == NULL)
 		return NULL;
 	minter->conf = conf;
+	if ((minter->multi = curl_multi_init()) == NULL) {
+		free(minter);
+		return NULL;
+	}
 	pthread_mutex_init(&minter->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&minter->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	return minter;
+}
+
+void
+minter_wake(struct minter *minter)
+{
+	curl_multi_wakeup(minter->multi);
 }
 
 int
@@ -115,10 +120,12 @@ minter_stop(struct minter *minter)
 	pthread_mutex_lock(&minter->lock);
 	atomic_store(&minter->stop, true);
 	pthread_cond_broadcast(&minter->changed);
+	minter_wake(minter);
 	while (!minter->ended && pthread_cond_timedwait(&minter->changed,
 	    &minter->lock, &until) == 0)
 		;
 	atomic_store(&minter->give_up, true);
+	minter_wake(minter);
 	pthread_mutex_unlock(&minter->lock);
 	pthread_join(minter->thread, NULL);
 	minter->started = false;
@@ -139,6 +146,7 @@ minter_free(struct minter *minter)
 		secret_unref(item->source);
 		free(item);
 	}
+	curl_multi_cleanup(minter->multi);
 	pthread_cond_destroy(&minter->changed);
 	pthread_mutex_destroy(&minter->lock);
 	free(minter);
@@ -179,7 +187,7 @@ minter_take(struct minter *minter, const char *name, uint32_t version,
 	if (item != NULL) {
 		if ((item->version != version && !is_ours(item, source)) || item->idle) {
 			begin(item, version, source);
-			pthread_cond_broadcast(&minter->changed);
+			minter_wake(minter);
 		}
 		state = state_of(item);
 		*until_ms = item->until_ms;
@@ -193,22 +201,41 @@ minter_take(struct minter *minter, const char *name, uint32_t version,
 void
 minter_hurry(struct minter *minter)
 {
+	minter_wake(minter);
+}
+
+void
+minter_forget(struct minter *minter, const char *name, uint32_t version)
+{
+	struct item *item;
+
 	pthread_mutex_lock(&minter->lock);
-	pthread_cond_broadcast(&minter->changed);
+	item = find(minter, name);
+	if (item != NULL && (version == 0 || item->version == version)) {
+		minter_retire(item);
+		secret_unref(item->source);
+		item->source = NULL;
+		item->unstored = false;
+		item->idle = true;
+		minter_wake(minter);
+	}
 	pthread_mutex_unlock(&minter->lock);
 }
 
 void
 minter_wait(struct minter *minter, const char *name, int64_t most_ms)
 {
-	const struct timespec until = clock_after_ms(most_ms);
 	const struct item *item;
+	struct timespec until;
+	int64_t left;
 
 	pthread_mutex_lock(&minter->lock);
 	while (!atomic_load(&minter->stop) && (item = find(minter, name)) != NULL &&
-	    state_of(item) == MINTER_ASKING)
-		if (pthread_cond_timedwait(&minter->changed, &minter->lock, &until) != 0)
-			break;
+	    !item->idle && state_of(item) == MINTER_ASKING &&
+	    (left = item->begun_ms + most_ms - clock_boot_ms()) > 0) {
+		until = clock_after_ms(left);
+		pthread_cond_timedwait(&minter->changed, &minter->lock, &until);
+	}
 	pthread_mutex_unlock(&minter->lock);
 }
 
@@ -243,7 +270,8 @@ minter_tell(struct minter *minter, const char *name, int64_t *until_s, char *why
 		item = NULL;
 	if (item != NULL) {
 		*until_s = state_of(item) == MINTER_GOOD ? item->until_s : 0;
-		snprintf(why, cap, "%s", item->why);
+		snprintf(why, cap, "%s", state_of(item) == MINTER_ASKING ?
+		    "it was asked for, and is not answered yet" : item->why);
 	}
 	pthread_mutex_unlock(&minter->lock);
 	return item != NULL;

@@ -1,7 +1,8 @@
 /*
  * Gets short-lived tokens with the secrets that are for that (source.h), anew before they
- * end, by one thread: so one refresh token is never used twice at a time.  Tokens are kept
- * in locked memory alone; a daemon that starts asks anew.  Any thread may call these.
+ * end.  One thread asks, several services at a time but never twice with one secret: so one
+ * refresh token is used once.  Tokens are kept in locked memory alone; a daemon that starts
+ * asks anew.  Any thread may call these.
  */
 #ifndef BROKER_MINT_MINTER_H
 #define BROKER_MINT_MINTER_H
@@ -14,14 +15,25 @@
 
 struct minter;
 
+enum minter_stored {
+	MINTER_STORED,
+	MINTER_STORE_LATER,	/* it cannot be now: try it again */
+	MINTER_STORE_NEVER	/* the secret was revoked, or another version stored meanwhile */
+};
+
 /* What the minter asks of whoever keeps secrets and records; from its own thread. */
 struct minter_calls {
 	/* Is this version still the one that a binding uses? */
 	bool (*wanted)(void *arg, const char *name, uint32_t version);
+	/* This version is about to be used at host.  Record it; renews: and see that what
+	 * may be answered can be stored, since it may take its place.  0; or -1 with why:
+	 * nothing is sent. */
+	int (*asking)(void *arg, const char *name, uint32_t version, const char *host,
+	    bool renews, char *why, size_t cap);
 	/* Store value, in which the refresh token is another one from now on, as the next
-	 * version; *version was the one before, and becomes its number.  False: try it
-	 * again later. */
-	bool (*store)(void *arg, const char *name, uint32_t *version, struct slice value);
+	 * version; *version was the one before, and becomes its number. */
+	enum minter_stored (*store)(void *arg, const char *name, uint32_t *version,
+	    struct slice value, char *why, size_t cap);
 	/* A token was got and is not yet used: record it.  0, or -1: it must not be used. */
 	int (*record)(void *arg, const char *name, uint32_t version, const char *host,
 	    int64_t expires_s);
@@ -51,8 +63,13 @@ enum minter_state {
 enum minter_state minter_take(struct minter *minter, const char *name,
     uint32_t version, struct secret *source, struct secret **token, int64_t *until_ms);
 
-/* Wait until that is no more MINTER_ASKING, for so long at most. */
+/* Wait until that is no more MINTER_ASKING, for so long at most from when it began to be:
+ * so that waiting for several ends together. */
 void minter_wait(struct minter *minter, const char *name, int64_t most_ms);
+
+/* Of this version (0: whichever) nothing more is asked for: what it would be asked with goes
+ * from memory, but for what is on its way.  Its tokens stay known. */
+void minter_forget(struct minter *minter, const char *name, uint32_t version);
 
 /* A token turned out to be over: look what is due, since the machine may have slept. */
 void minter_hurry(struct minter *minter);

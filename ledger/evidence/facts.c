@@ -239,9 +239,13 @@ about_scan(const struct facts *f, char *buf, size_t cap)
 static void
 about_secret(const struct facts *f, char *buf, size_t cap)
 {
-	const char *from = json_string_value(json_object_get(f->body, "from"));
+	const char *from = json_string_value(json_object_get(f->body, "from")),
+	    *to = json_string_value(json_object_get(f->body, "to"));
 
-	if (from != NULL)
+	if (to != NULL)
+		snprintf(buf, cap, "%s: %s asked for a token, with version %" PRId64, f->secret, to,
+		    f->version);
+	else if (from != NULL)
 		snprintf(buf, cap, "%s: token from %s, by version %" PRId64, f->secret, from,
 		    f->version);
 	else if (f->version >= 0)

@@ -15,10 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TURN_MS 20
 #define TURNS 3000	/* a minute, for what happens sooner or later */
+
+/* In front of the C library's: the machine slept so long, or its clock was set. */
+static _Atomic long slept_s, set_s;
+
+int
+clock_gettime(clockid_t which, struct timespec *out)
+{
+	const int rv = (int)syscall(SYS_clock_gettime, which, out);
+
+	if (which == CLOCK_BOOTTIME)
+		out->tv_sec += atomic_load(&slept_s);
+	if (which == CLOCK_REALTIME)
+		out->tv_sec += atomic_load(&set_s);
+	return rv;
+}
 
 /* The endpoint: one connection at a time; its n-th answer gives "token-<n>-of-tests". */
 struct endpoint {
@@ -35,8 +52,8 @@ struct world {
 	struct endpoint endpoint;
 	struct conf conf;
 	struct minter *minter;
-	atomic_uint stores, changes, refusals;	/* refusals: so many more stores fail */
-	atomic_bool unwanted;
+	atomic_uint askings, stores, changes, refusals;	/* refusals: so many more stores fail */
+	atomic_bool unwanted, unrecorded;
 	pthread_mutex_t lock;
 	char stored[1024];
 };
@@ -82,7 +99,7 @@ serve(void *arg)
 }
 
 static void
-endpoint_begin(struct endpoint *endpoint)
+endpoint_listen(struct endpoint *endpoint)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -93,6 +110,12 @@ endpoint_begin(struct endpoint *endpoint)
 	assert_int_equal(listen(endpoint->listener, 16), 0);
 	assert_int_equal(getsockname(endpoint->listener, (struct sockaddr *)&address, &len), 0);
 	endpoint->port = ntohs(address.sin_port);
+}
+
+static void
+endpoint_begin(struct endpoint *endpoint)
+{
+	endpoint_listen(endpoint);
 	assert_int_equal(pthread_create(&endpoint->thread, NULL, serve, endpoint), 0);
 }
 
@@ -102,21 +125,33 @@ is_wanted(void *arg, const char *name, uint32_t version)
 	return !atomic_load(&((struct world *)arg)->unwanted);
 }
 
-static bool
-store(void *arg, const char *name, uint32_t *version, struct slice value)
+static int
+asking(void *arg, const char *name, uint32_t version, const char *host, bool renews, char *why,
+    size_t cap)
+{
+	struct world *world = arg;
+
+	atomic_fetch_add(&world->askings, 1);
+	snprintf(why, cap, "the tests' ledger is full");
+	return atomic_load(&world->unrecorded) ? -1 : 0;
+}
+
+static enum minter_stored
+store(void *arg, const char *name, uint32_t *version, struct slice value, char *why, size_t cap)
 {
 	struct world *world = arg;
 
 	atomic_fetch_add(&world->stores, 1);
 	if (atomic_load(&world->refusals) > 0) {
 		atomic_fetch_sub(&world->refusals, 1);
-		return false;
+		snprintf(why, cap, "no room in the tests");
+		return MINTER_STORE_LATER;
 	}
 	pthread_mutex_lock(&world->lock);
 	snprintf(world->stored, sizeof(world->stored), "%.*s", (int)value.n, value.p);
 	pthread_mutex_unlock(&world->lock);
 	(*version)++;
-	return true;
+	return MINTER_STORED;
 }
 
 static int
@@ -141,7 +176,7 @@ begin(struct world *world, int life_s, const char *renewed)
 	world->minter = minter_new(&world->conf);
 	assert_non_null(world->minter);
 	assert_int_equal(minter_start(world->minter, &(struct minter_calls){ .wanted = is_wanted,
-	    .store = store, .record = record, .changed = changed, .arg = world }), 0);
+	    .asking = asking, .store = store, .record = record, .changed = changed, .arg = world }), 0);
 }
 
 static void
@@ -156,7 +191,7 @@ end(struct world *world)
 }
 
 static enum minter_state
-take(struct world *world, const char *name, const char *path)
+take_at(struct world *world, const char *name, unsigned port, const char *path)
 {
 	enum minter_state state;
 	struct secret *source, *token = NULL;
@@ -165,7 +200,7 @@ take(struct world *world, const char *name, const char *path)
 
 	snprintf(text, sizeof(text), "mint:{\"v\":1,\"flow\":\"refresh_token\",\"token_url\":"
 	    "\"http://127.0.0.1:%u/%s\",\"client_id\":\"c\",\"refresh_token\":\"the-first-one\"}",
-	    world->endpoint.port, path);
+	    port, path);
 	source = secret_new(text, strlen(text));
 	assert_non_null(source);
 	state = minter_take(world->minter, name, 1, source, &token, &until_ms);
@@ -174,11 +209,26 @@ take(struct world *world, const char *name, const char *path)
 	return state;
 }
 
+static enum minter_state
+take(struct world *world, const char *name, const char *path)
+{
+	return take_at(world, name, world->endpoint.port, path);
+}
+
 static bool
 comes_to(const atomic_uint *counter, unsigned least)
 {
 	for (unsigned i = 0; i < TURNS && atomic_load(counter) < least; i++)
 		usleep(TURN_MS * 1000);
+	return atomic_load(counter) >= least;
+}
+
+/* The same where it is to come at once, a thousand times. */
+static bool
+comes_soon(const atomic_uint *counter, unsigned least)
+{
+	for (unsigned i = 0; i < 600000 && atomic_load(counter) < least; i++)
+		usleep(100);
 	return atomic_load(counter) >= least;
 }
 
@@ -193,8 +243,18 @@ has_stored(struct world *world, const char *text)
 	return has;
 }
 
-/* A refresh token that cannot be stored is tried again long before the token ends, and
- * nothing else is asked for meanwhile. */
+static bool
+tells(struct world *world, const char *name, const char *text)
+{
+	char why[256] = "";
+	int64_t until_s;
+
+	return minter_tell(world->minter, name, &until_s, why, sizeof(why)) &&
+	    strstr(why, text) != NULL;
+}
+
+/* A refresh token that cannot be stored is tried again long before its token would end.
+ * Until then nothing is used of the answer, and nothing else asked for. */
 static void
 test_stored_later(void **state)
 {
@@ -204,16 +264,17 @@ test_stored_later(void **state)
 	atomic_store(&world.refusals, 1);
 	take(&world, "api", "token");
 	minter_wait(world.minter, "api", 60000);
-	assert_int_equal(take(&world, "api", "token"), MINTER_GOOD);
-	assert_true(comes_to(&world.stores, 2));
-	usleep(TURN_MS * 10000);
+	assert_int_equal(take(&world, "api", "token"), MINTER_NONE);
+	assert_true(tells(&world, "api", "in memory alone"));
+	assert_true(tells(&world, "api", "no room in the tests"));
+	assert_true(comes_to(&world.changes, 1));
 	assert_true(has_stored(&world, "next-refresh-1"));
 	assert_int_equal(atomic_load(&world.stores), 2);
 	assert_int_equal(atomic_load(&world.endpoint.asked), 1);
 	end(&world);
 }
 
-/* Nobody wants it for a while, before it could be stored: it still counts. */
+/* Nobody wants it any more before it could be stored: it still counts. */
 static void
 test_kept_unstored(void **state)
 {
@@ -224,15 +285,201 @@ test_kept_unstored(void **state)
 	take(&world, "api", "token");
 	minter_wait(world.minter, "api", 60000);
 	atomic_store(&world.unwanted, true);
-	for (int i = 0; i < TURNS && minter_tell(world.minter, "api", &(int64_t){ 0 },
-	    (char[256]){ "" }, 256); i++)
-		usleep(TURN_MS * 1000);
-	atomic_store(&world.unwanted, false);
+	assert_true(comes_to(&world.changes, 1));
+	assert_true(has_stored(&world, "next-refresh-1"));
+	end(&world);
+}
+
+/* Nor does it get lost where the daemon ends before. */
+static void
+test_stored_at_the_end(void **state)
+{
+	struct world world;
+
+	begin(&world, 3600, "next-refresh");
+	atomic_store(&world.refusals, 1);
 	take(&world, "api", "token");
-	assert_true(comes_to(&world.stores, 2));
-	usleep(TURN_MS * 10000);
-	assert_true(has_stored(&world, "next-refresh-"));
-	assert_false(has_stored(&world, "the-first-one"));
+	minter_wait(world.minter, "api", 60000);
+	assert_false(has_stored(&world, "next-refresh-1"));
+	minter_stop(world.minter);
+	assert_true(has_stored(&world, "next-refresh-1"));
+	end(&world);
+}
+
+/* Where it could not be recorded, nobody is asked. */
+static void
+test_unrecorded(void **state)
+{
+	struct world world;
+
+	begin(&world, 3600, "next-refresh");
+	atomic_store(&world.unrecorded, true);
+	take(&world, "api", "token");
+	assert_true(comes_to(&world.askings, 3));
+	assert_true(tells(&world, "api", "the tests' ledger is full"));
+	assert_int_equal(atomic_load(&world.endpoint.asked), 0);
+	atomic_store(&world.unrecorded, false);
+	assert_true(comes_to(&world.changes, 1));
+	assert_int_equal(atomic_load(&world.endpoint.asked), 1);
+	end(&world);
+}
+
+/* Services that do not answer keep no other waiting. */
+static void
+test_side_by_side(void **state)
+{
+	struct world world;
+	struct endpoint silent;
+	char name[16];
+
+	begin(&world, 3600, NULL);
+	endpoint_listen(&silent);
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "silent-%u", i);
+		assert_int_equal(take_at(&world, name, silent.port, "token"), MINTER_ASKING);
+	}
+	assert_true(comes_to(&world.askings, 12));
+	take(&world, "api", "token");
+	assert_true(comes_to(&world.changes, 1));
+	assert_int_equal(take(&world, "api", "token"), MINTER_GOOD);
+	assert_int_equal(take_at(&world, "silent-0", silent.port, "token"), MINTER_ASKING);
+	assert_true(tells(&world, "silent-0", "not answered yet"));
+	close(silent.listener);
+	end(&world);
+}
+
+static long
+locked_kib(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = -1;
+
+	assert_non_null(status);
+	while (fgets(line, sizeof(line), status) != NULL)
+		if (sscanf(line, "VmLck: %ld", &kib) == 1)
+			break;
+	fclose(status);
+	return kib;
+}
+
+static void
+count_token(void *arg, const char *name, uint32_t version, struct secret *token)
+{
+	(*(unsigned *)arg)++;
+}
+
+static unsigned
+known_tokens(struct world *world)
+{
+	unsigned n = 0;
+
+	minter_each(world->minter, count_token, &n);
+	return n;
+}
+
+/* What was revoked does not stay in memory until it would be asked with again; its token
+ * stays known. */
+static void
+test_forgotten(void **state)
+{
+	struct world world;
+	long with;
+
+	begin(&world, 3600, "next-refresh");
+	take(&world, "api", "token");
+	assert_true(comes_to(&world.changes, 1));
+	with = locked_kib();
+	minter_forget(world.minter, "api", 1);		/* the version before */
+	assert_true(tells(&world, "api", ""));
+	minter_forget(world.minter, "api", 2);
+	assert_false(tells(&world, "api", ""));
+	assert_int_equal(known_tokens(&world), 1);
+	if (with > 0)
+		assert_true(locked_kib() < with);
+	end(&world);
+}
+
+/* An answer that comes afterwards is not used. */
+static void
+test_forgotten_meanwhile(void **state)
+{
+	struct world world;
+
+	begin(&world, 3600, "next-refresh");
+	atomic_store(&world.endpoint.delay_ms, 1000);
+	take(&world, "api", "slow");
+	assert_true(comes_to(&world.endpoint.asked, 1));
+	minter_forget(world.minter, "api", 0);
+	usleep(1500000);
+	assert_int_equal(atomic_load(&world.stores) + atomic_load(&world.changes), 0);
+	assert_int_equal(known_tokens(&world), 0);
+	take(&world, "api", "token");
+	assert_true(comes_to(&world.changes, 1));
+	end(&world);
+}
+
+/* A token's life is measured by no clock that somebody sets. */
+static void
+test_clock_set(void **state)
+{
+	struct world world;
+
+	begin(&world, 3600, NULL);
+	take(&world, "api", "token");
+	assert_true(comes_to(&world.changes, 1));
+	for (long by = -86400; by <= 86400; by += 2 * 86400) {
+		atomic_store(&set_s, by);
+		minter_hurry(world.minter);
+		usleep(200000);
+		assert_int_equal(take(&world, "api", "token"), MINTER_GOOD);
+		assert_int_equal(atomic_load(&world.endpoint.asked), 1);
+	}
+	atomic_store(&set_s, 0);
+	end(&world);
+}
+
+/* A machine that slept does not use what ended meanwhile, and gets another. */
+static void
+test_slept(void **state)
+{
+	struct world world;
+
+	begin(&world, 3600, NULL);
+	take(&world, "api", "token");
+	assert_true(comes_to(&world.changes, 1));
+	atomic_store(&slept_s, 7200);
+	assert_int_not_equal(take(&world, "api", "token"), MINTER_GOOD);
+	minter_hurry(world.minter);
+	assert_true(comes_to(&world.changes, 2));
+	assert_int_equal(take(&world, "api", "token"), MINTER_GOOD);
+	atomic_store(&slept_s, 0);
+	end(&world);
+}
+
+/* RENEWALS in the environment: so many. */
+static void
+test_renewals(void **state)
+{
+	const char *told = getenv("RENEWALS");
+	const unsigned renewals = told != NULL ? (unsigned)atoi(told) : 500;
+	struct world world;
+	long locked = 0;
+
+	begin(&world, 3600, "next-refresh");
+	take(&world, "api", "token");
+	for (unsigned i = 1; i <= renewals; i++) {
+		assert_true(comes_soon(&world.changes, i));
+		if (i == 100)
+			locked = locked_kib();
+		atomic_fetch_add(&slept_s, 3000);
+		minter_hurry(world.minter);
+	}
+	assert_true(comes_soon(&world.changes, renewals + 1));
+	assert_true(known_tokens(&world) <= 3);
+	assert_true(locked_kib() <= locked);
+	assert_int_equal(atomic_load(&world.stores), renewals + 1);
+	atomic_store(&slept_s, 0);
 	end(&world);
 }
 
@@ -316,6 +563,14 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stored_later),
 		cmocka_unit_test(test_kept_unstored),
+		cmocka_unit_test(test_stored_at_the_end),
+		cmocka_unit_test(test_unrecorded),
+		cmocka_unit_test(test_side_by_side),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_forgotten_meanwhile),
+		cmocka_unit_test(test_clock_set),
+		cmocka_unit_test(test_slept),
+		cmocka_unit_test(test_renewals),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_stopped),
