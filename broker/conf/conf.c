@@ -198,6 +198,7 @@ static const struct conf_member upstream_members[] = {
 	{ "resolve", read_resolve, NULL },
 	{ "connect_ms", conf_read_unsigned, CONF_RANGE(connect_ms, 1, CONF_HOUR_MS) },
 	{ "idle_ms", conf_read_unsigned, CONF_RANGE(upstream_idle_ms, 1, 24 * CONF_HOUR_MS) },
+	{ "head_ms", conf_read_unsigned, CONF_RANGE(upstream_head_ms, 1, CONF_HOUR_MS) },
 	{ "pool", conf_read_unsigned, CONF_RANGE(pool, 0, 1024) },
 	{ NULL, NULL, NULL }
 };
@@ -260,6 +261,7 @@ set_defaults(struct conf *conf)
 		.checkpoint_ms = 10000,
 		.connect_ms = 10000,
 		.upstream_idle_ms = 300000,
+		.upstream_head_ms = 30000,
 		.pool = 128,
 		.approval_ms = 300000,
 		.head_ms = 30000,

@@ -20,7 +20,8 @@
  *               "witnesses": [{"url": "https://witness.example.com", "key": "VKEY"}],
  *               "authorities": [{"name": "example", "url": "http://tsa.example.com", "ca_file": "/….pem"}]},
  *   "upstream": {"ca_file": "/….pem", "resolve": ["api.example.com:443:127.0.0.1:8443"],
- *                "connect_ms": 10000, "idle_ms": 300000, "pool": 128},
+ *                "connect_ms": 10000, "head_ms": 30000, "idle_ms": 300000,
+ *                "pool": 128},
  *   "policy": {"engine": "builtin"|"opa:unix:/…"|"opa:https://host:port", "deadline_ms": 100, "ca_file": "/….pem",
  *              "token_file": "/…",
  *                                   or just the engine as a string
@@ -126,7 +127,7 @@ struct conf {
 	char *upstream_ca_file;
 	struct conf_resolve resolve[CONF_RESOLVE_MAX];
 	size_t n_resolve;
-	unsigned connect_ms, upstream_idle_ms, pool;
+	unsigned connect_ms, upstream_head_ms, upstream_idle_ms, pool;
 	unsigned head_ms, client_idle_ms, max_connections;
 	unsigned approval_ms;	/* that a request waits for a person; 0: it does not */
 	bool allow_unlocked_memory;

@@ -188,8 +188,12 @@ body_ended(struct conn *conn, enum pump_result result)
 		    "upstream/malformed", "the answer's body is not well-formed: "
 		    "its chunks, or its content coding");
 	case PUMP_CUT:
-		return relay_broken_off(conn, exchange->upstream->timed_out ?
-		    "upstream_timeout" : "upstream_truncated");
+		/* one of no told length may be of use without its end */
+		if (exchange->response.from == FRAME_CLOSE)
+			return relay_broken_off(conn, "upstream_truncated");
+		return relay_fail(conn, "upstream_truncated", 502,
+		    "upstream/truncated", "the upstream closed the connection in "
+		    "the middle of its answer");
 	case PUMP_MEMORY:
 		return relay_no_memory(conn);
 	case PUMP_HIT:	/* in a gzip file or in pieces, where it cannot be replaced */

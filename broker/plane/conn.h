@@ -118,6 +118,7 @@ struct exchange {
 	bool hit;		/* the secret came back where it cannot be replaced */
 	unsigned interims;	/* 1xx responses relayed */
 	size_t looked;		/* bytes of a response's head when it was last parsed */
+	bool head_limited;	/* its time runs */
 	struct buf body;	/* taken whole, not passed on yet (body.c) */
 	uint64_t body_room;	/* counted in plane->bodies */
 	char body_hash[65];	/* of it, in hex; empty: there was no need */

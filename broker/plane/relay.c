@@ -305,6 +305,20 @@ finish(struct conn *conn)
 	return STEP_ON;
 }
 
+/* A head that has begun has a limit of its own, which no drop of it moves. */
+static void
+limit_upstream(struct exchange *exchange, bool moved)
+{
+	struct upstream *upstream = exchange->upstream;
+	bool in_head = !exchange->answered && exchange->looked > 0;
+
+	if (in_head && (!exchange->head_limited || !timer_armed(&upstream->timer)))
+		worker_limit(upstream->worker, &upstream->timer, TIME_ANSWER);
+	else if (!in_head && (moved || !timer_armed(&upstream->timer)))
+		upstream_touch(upstream);
+	exchange->head_limited = in_head;
+}
+
 /* Who is it that everything waits for?  Only that one's time runs. */
 static void
 set_limits(struct conn *conn, bool moved)
@@ -321,8 +335,7 @@ set_limits(struct conn *conn, bool moved)
 			worker_limit(conn->worker, &conn->timer, TIME_CLIENT);
 	} else {
 		timer_stop(&conn->timer);
-		if (moved || !timer_armed(&upstream->timer))
-			upstream_touch(upstream);
+		limit_upstream(exchange, moved);
 	}
 }
 

@@ -378,6 +378,8 @@ init_limits(struct worker *worker, const struct conf *conf)
 	timer_queue_init(&worker->limits[TIME_ATTEMPT], attempt > 0 ? attempt : 1);
 	timer_queue_init(&worker->limits[TIME_CONNECT], conf->connect_ms);
 	timer_queue_init(&worker->limits[TIME_UPSTREAM], conf->upstream_idle_ms);
+	timer_queue_init(&worker->limits[TIME_ANSWER], conf->upstream_head_ms <
+	    conf->upstream_idle_ms ? conf->upstream_head_ms : conf->upstream_idle_ms);
 	timer_queue_init(&worker->limits[TIME_POOL],
 	    conf->upstream_idle_ms < POOL_MS ? conf->upstream_idle_ms : POOL_MS);
 	timer_queue_init(&worker->limits[TIME_LINGER], LINGER_MS);

@@ -34,6 +34,7 @@ enum time_limit {
 	TIME_ATTEMPT,		/* one of several addresses */
 	TIME_CONNECT,		/* resolving, the last address, TLS */
 	TIME_UPSTREAM,		/* an upstream that neither sends nor takes */
+	TIME_ANSWER,		/* the head of its answer, once it has begun */
 	TIME_POOL,		/* an idle pooled connection */
 	TIME_LINGER,		/* a client to read our last words */
 	TIME_HELD,		/* between two looks at a request that waits for a person */

@@ -159,6 +159,14 @@ below_json(const struct run_below *below)
 }
 
 static void
+print_no_answer(const struct run_reasons *reasons)
+{
+	if (reasons->no_answer > 0)
+		fprintf(stderr, "  %zu of the allowed had no whole answer from the service "
+		    "(`countersign ledger --type outcome`)\n", reasons->no_answer);
+}
+
+static void
 print_tunnels(const struct run_reasons *reasons)
 {
 	size_t i;
@@ -263,6 +271,7 @@ print_text(const struct run_close *close, const json_t *closed,
 	print_counts(closed);
 	print_below(&reasons->below);
 	run_refused_print(reasons, client_str(closed, "id"));
+	print_no_answer(reasons);
 	print_tunnels(reasons);
 	print_names(close);
 	lacking_print(stderr, json_object_get(close->run, "placeholders_missing"), "  ");
@@ -307,6 +316,8 @@ print_json(const struct run_close *close, const json_t *closed,
 	json_object_set_new(out, "below", below_json(&reasons->below));
 	json_object_set_new(out, "tunnels_unbound",
 	    json_integer((json_int_t)reasons->tunnels));
+	json_object_set_new(out, "no_answer",
+	    json_integer((json_int_t)reasons->no_answer));
 	json_object_set_new(out, "status", json_integer(close->child->status));
 	json_object_set_new(out, "seconds", json_real(close->seconds));
 	json_object_set_new(out, "home_hidden", json_boolean(close->child->hidden));

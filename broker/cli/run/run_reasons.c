@@ -98,6 +98,14 @@ count_tunnel(struct run_reasons *reasons, const json_t *body)
 		    "%s", host);
 }
 
+/* What was sent, and answered badly.  Who was not even reached is counted apart. */
+static void
+count_outcome(struct run_reasons *reasons, const json_t *body)
+{
+	reasons->no_answer += json_object_get(body, "ended") == NULL &&
+	    strncmp(client_str(body, "error"), "upstream_", 9) == 0;
+}
+
 /* --- runs below ------------------------------------------------------- */
 
 static bool
@@ -154,6 +162,8 @@ take_below(struct run_reasons *reasons, const char *type, const json_t *body)
 		return;
 	else if (strcmp(type, "refusal") == 0)
 		count(reasons, body, true);
+	else if (strcmp(type, "outcome") == 0)
+		count_outcome(reasons, body);
 	else if (strcmp(type, "decision") == 0)
 		count_tunnel(reasons, body);
 }
@@ -175,6 +185,8 @@ take_own(struct run_reasons *reasons, const char *type, json_t *body)
 		return;
 	} else if (strcmp(type, "refusal") == 0) {
 		count(reasons, body, false);
+	} else if (strcmp(type, "outcome") == 0) {
+		count_outcome(reasons, body);
 	} else if (strcmp(type, "decision") == 0) {
 		count_tunnel(reasons, body);
 	}
@@ -187,7 +199,7 @@ worth_parsing(const char *line, size_t len)
 	static const char *const marks[] = { "\"type\":\"refusal\"",
 	    "\"kind\":\"connect\"", "\"state\":\"closed\"", "\"parent_run\":",
 	    "\"type\":\"coverage\"", "\"type\":\"teardown\"",
-	    "\"rule\":\"ask/approved\"" };
+	    "\"rule\":\"ask/approved\"", "\"error\":\"upstream_" };
 	size_t i;
 
 	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)

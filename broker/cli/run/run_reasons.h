@@ -36,6 +36,7 @@ struct run_reasons {
 	size_t n;
 	struct run_below below;
 	size_t agreed, denied;	/* what a person answered, also of runs below */
+	size_t no_answer;	/* allowed, and the upstream gave none or not a whole one; also of runs below */
 	size_t tunnels;		/* allowed to hosts without a binding, also of runs below */
 	char tunnel_hosts[RUN_TUNNELS_NAMED][256];	/* each once; "" ends them */
 	json_t *closed;	/* body of its closing `run` record, owned; NULL */
