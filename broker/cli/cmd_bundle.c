@@ -143,6 +143,7 @@ int
 cmd_bundle(const struct opts *opts)
 {
 	char run[RECORD_NAME_MAX + 1], name[RECORD_NAME_MAX + 16];
+	char whole[RUN_BUNDLE_ID_MAX + 1];
 	const char *out = opt_value(opts, "output");
 	int rc;
 
@@ -155,7 +156,8 @@ cmd_bundle(const struct opts *opts)
 	if (opts->n_rest == 1 && !record_name_valid(opts->rest[0], strlen(opts->rest[0])))
 		return cli_usage("%s: no run's id", cli_clean(opts->rest[0]));
 	if (opts->n_rest == 1)
-		snprintf(run, sizeof(run), "%s", opts->rest[0]);
+		snprintf(run, sizeof(run), "%s",
+		    run_bundle_whole(opts->rest[0], whole));
 	if (out != NULL && strcmp(out, "-") == 0)
 		return cli_usage("--output takes the name of a file: a bundle is put in place whole");
 	if (out == NULL && strchr(run, '/') != NULL)

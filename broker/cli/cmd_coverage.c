@@ -14,6 +14,7 @@ evidence(const char *name, int *status)
 {
 	static char path[PATH_MAX];
 	char why[2 * PATH_MAX], below[RECORD_NAME_MAX + 8];
+	char whole[RUN_BUNDLE_ID_MAX + 1];
 
 	if (name == NULL) {
 		*status = run_bundle_last(path, sizeof(path), why, sizeof(why));
@@ -23,7 +24,8 @@ evidence(const char *name, int *status)
 		return NULL;
 	}
 	if (record_name_valid(name, strlen(name)) && strchr(name, '/') == NULL) {
-		snprintf(below, sizeof(below), "runs/%s", name);
+		snprintf(below, sizeof(below), "runs/%s",
+		    run_bundle_whole(name, whole));
 		cli_home_path(below, path, sizeof(path));
 		if (access(path, F_OK) == 0)
 			return path;

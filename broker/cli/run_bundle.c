@@ -159,7 +159,8 @@ id_ok(const char *id)
 {
 	size_t len = strlen(id);
 
-	return strncmp(id, "run_", 4) == 0 && len > 4 && len <= 64 &&
+	return strncmp(id, "run_", 4) == 0 && len > 4 &&
+	    len <= RUN_BUNDLE_ID_MAX &&
 	    strspn(id + 4, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	    "0123456789_-") == len - 4;
 }
@@ -219,13 +220,36 @@ newest(char *path, size_t cap)
 	return rc;
 }
 
+const char *
+run_bundle_whole(const char *begun, char whole[RUN_BUNDLE_ID_MAX + 1])
+{
+	const size_t len = strlen(begun);
+	char path[PATH_MAX];
+	const struct dirent *entry;
+	unsigned found = 0;
+	DIR *runs;
+
+	cli_home_path("runs", path, sizeof(path));
+	if (!id_ok(begun) || (runs = opendir(path)) == NULL)
+		return begun;
+	while ((entry = readdir(runs)) != NULL && found < 2) {
+		if (!id_ok(entry->d_name) || strncmp(entry->d_name, begun, len) != 0)
+			continue;
+		snprintf(whole, RUN_BUNDLE_ID_MAX + 1, "%.64s", entry->d_name);
+		found = whole[len] == '\0' ? 2 : found + 1;	/* itself: nothing to add */
+	}
+	closedir(runs);
+	return found == 1 ? whole : begun;
+}
+
 int
 run_bundle_named(const char *id, char *path, size_t cap)
 {
-	char name[LAST_MAX + 8];
+	char name[LAST_MAX + 8], whole[RUN_BUNDLE_ID_MAX + 1];
 
 	if (!id_ok(id))
 		return -1;
+	id = run_bundle_whole(id, whole);
 	snprintf(name, sizeof(name), "runs/%.64s", id);
 	cli_home_path(name, path, cap);
 	return access(path, F_OK) == 0 ? 0 : take_from_ledger(id);

@@ -24,8 +24,14 @@ int run_bundle_remember(const json_t *run, char *err, size_t err_len);
  * evidence and CLI_USAGE where no run has any, with why. */
 int run_bundle_last(char *path, size_t cap, char *why, size_t why_cap);
 
-/* The same for the run of that id: 0; -1 where it is no id of a run, or none has it,
- * and nothing is said. */
+/* The same for the run whose id it is, or begins so: 0; -1 where it is no id of a
+ * run, or none has it, and nothing is said. */
 int run_bundle_named(const char *id, char *path, size_t cap);
+
+#define RUN_BUNDLE_ID_MAX 64
+
+/* begun, the beginning of a run's id as `ledger` shows it, made whole where one run
+ * alone with evidence here begins so; else begun itself. */
+const char *run_bundle_whole(const char *begun, char whole[RUN_BUNDLE_ID_MAX + 1]);
 
 #endif

@@ -242,7 +242,8 @@ make_temp(struct bundle *b)
 	/* said before anything is read; the renaming has the last word */
 	if (lstat(b->options->out, &st) == 0) {
 		b->temp[0] = '\0';
-		return bundle_fail(b, "%.300s: %s", b->options->out, strerror(EEXIST));
+		return bundle_fail(b, "%.300s is there already, and is not "
+		    "replaced: name another file", b->options->out);
 	}
 	if (n < 0 || (size_t)n >= sizeof(b->temp) || mkdtemp(b->temp) == NULL) {
 		b->temp[0] = '\0';
