@@ -30,7 +30,7 @@ finish(uint8_t *buf, size_t len, bool lines, const char *what, char *err,
 	else
 		why = secret_check(buf, &len);
 	if (why != NULL)
-		snprintf(err, err_len, "%s: %s", what, why);
+		snprintf(err, err_len, "%s %s", what, why);
 	else if ((secret = secret_new(buf, len)) == NULL)
 		snprintf(err, err_len, "%s: no locked memory for it "
 		    "(see `ulimit -l`)", what);

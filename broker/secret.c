@@ -121,7 +121,7 @@ secret_check(const void *bytes, size_t *len)
 		return "is longer than 16384 bytes";
 	for (i = 0; i < n; i++) {
 		if (p[i] == '\r' || p[i] == '\n' || p[i] == '\0')
-			return "contains CR, LF or NUL";
+			return "contains CR, LF or NUL: one line is wanted";
 		if (p[i] < 0x20 || p[i] == 0x7f)
 			return "contains a control character";
 	}

@@ -235,7 +235,7 @@ denial_remedy(const struct policy_decision *decision)
 {
 	if (strcmp(decision->rule, "egress/default") == 0)
 		return "have the operator let the host through (`countersign egress allow`) or bind a secret to it (`countersign bind`)";
-	return "see `countersign policy eval --trace`, or `countersign bindings` for what a binding allows";
+	return "see `countersign bindings` for what a binding allows; the operator's `countersign policy explain` says why";
 }
 
 static bool

@@ -318,8 +318,8 @@ master_open(const char *path, const void *passphrase, size_t len,
 	    NULL, envelope.sealed, SEALED_LEN, ad, sizeof(ad), envelope.nonce,
 	    key) != 0)
 		status = vault_fail(err, VAULT_WRONG_KEY, "the passphrase does "
-		    "not open %s: only the one that it was made with does",
-		    path);
+		    "not open %s: only the one that it was made with does; "
+		    "countersign-config(5) says what is left without it", path);
 	secret_memory_free(key);
 	if (status == VAULT_OK)
 		*out = master;
