@@ -1,17 +1,7 @@
 #include "ledger/report/html_impl.h"
+#include "ledger/embed.h"
 
-/* The assembler reads the file: found from the top of the source tree, where
- * make runs. */
-__asm__(".pushsection .rodata\n"
-    ".type report_style_begin, @object\n"
-    "report_style_begin:\n"
-    ".incbin \"ledger/report/report.css\"\n"
-    ".type report_style_end, @object\n"
-    "report_style_end:\n"
-    ".byte 0\n"
-    ".popsection\n");
-
-extern const char report_style_begin[], report_style_end[];
+EMBED(report_style, "ledger/report/report.css");
 
 const char *
 html_style(size_t *len)

@@ -84,36 +84,33 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     # -- what came ---------------------------------------------------------
-    def read_body(self):
-        digest, n = hashlib.sha256(), 0
-        if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
-            parts = []
-            while size := int(self.rfile.readline().split(b";")[0], 16):
-                left = size
-                while left:
-                    piece = self.rfile.read(min(left, 65536))
-                    if not piece:
-                        raise ConnectionError
-                    digest.update(piece)
-                    n += len(piece)
-                    left -= len(piece)
-                    if n <= 1 << 26:
-                        parts.append(piece)
-                self.rfile.readline()
-            while self.rfile.readline() not in (b"\r\n", b"\n", b""):
-                pass
-            return b"".join(parts), n, digest.hexdigest()
-        left, parts = int(self.headers.get("Content-Length") or 0), []
+    def take(self, left):
         while left:
             piece = self.rfile.read(min(left, 65536))
             if not piece:
                 raise ConnectionError
+            left -= len(piece)
+            yield piece
+
+    def pieces(self):
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            yield from self.take(int(self.headers.get("Content-Length") or 0))
+            return
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            yield from self.take(size)
+            self.rfile.readline()
+        while self.rfile.readline() not in (b"\r\n", b"\n", b""):
+            pass
+
+    def read_body(self):
+        """What of it is kept, how long it was, its digest."""
+        digest, n, kept = hashlib.sha256(), 0, []
+        for piece in self.pieces():
             digest.update(piece)
             n += len(piece)
-            left -= len(piece)
             if n <= 1 << 26:
-                parts.append(piece)
-        return b"".join(parts), n, digest.hexdigest()
+                kept.append(piece)
+        return b"".join(kept), n, digest.hexdigest()
 
     def credential(self):
         """The credential as sent, wherever: header, Basic password, query key."""
