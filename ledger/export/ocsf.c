@@ -15,24 +15,12 @@
 #include <string.h>
 
 #include "ledger/export/export.h"
+#include "ledger/export/ocsf_kind.h"
 #include "ledger/record/json_out.h"
 
-enum class_uid { BASE = 0, FINDING = 2004, NETWORK = 4001, HTTP = 4002, CONFIG = 5019,
-	LIFECYCLE = 6002, API = 6003 };
-enum { OTHER = 99 };
 #define GAP "telemetry_gap"
-enum { INFORMATIONAL = 1, LOW = 2, MEDIUM = 3, HIGH = 4 };
-enum { SUCCESS = 1, FAILURE = 2 };
 
-struct kind {
-	enum class_uid class;
-	int activity;
-	const char *activity_name;
-	int severity;
-	int status;		/* 0: not told */
-};
-
-static const struct { enum class_uid uid; int category; const char *name, *category_name; } classes[] = {
+static const struct { enum ocsf_class uid; int category; const char *name, *category_name; } classes[] = {
 	{ BASE, 0, "Base Event", "Uncategorized" },
 	{ FINDING, 2, "Detection Finding", "Findings" },
 	{ NETWORK, 4, "Network Activity", "Network Activity" },
@@ -44,123 +32,10 @@ static const struct { enum class_uid uid; int category; const char *name, *categ
 
 static const char *const severities[] = { "Unknown", "Informational", "Low", "Medium", "High" };
 
-/* ---- which class, which activity ---- */
-
-/* The schema's list of methods is closed; NULL where it has not this one. */
-struct method { const char *verb; int id; const char *name; };
-
-static const struct method *
-method_of(const char *verb)
-{
-	static const struct method methods[] = {
-		{ "CONNECT", 1, "Connect" }, { "DELETE", 2, "Delete" }, { "GET", 3, "Get" },
-		{ "HEAD", 4, "Head" }, { "OPTIONS", 5, "Options" }, { "POST", 6, "Post" },
-		{ "PUT", 7, "Put" }, { "TRACE", 8, "Trace" }, { "PATCH", 9, "Patch" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (strcmp(methods[i].verb, verb) == 0)
-			return &methods[i];
-	return NULL;
-}
-
-static void
-http_activity(struct kind *k, const char *verb)
-{
-	const struct method *method = method_of(verb);
-
-	k->activity = method != NULL ? method->id : OTHER;
-	k->activity_name = method != NULL ? method->name : verb;
-}
-
-static struct kind
-request_kind(const struct facts *f)
-{
-	const bool refused = f->kind == FACTS_REFUSED;
-	struct kind k = { HTTP, OTHER, "Other", refused ? MEDIUM : INFORMATIONAL,
-	    refused ? FAILURE : SUCCESS };
-
-	if (f->verb[0] != '\0' && f->path[0] != '\0' && strcmp(f->verb, "CONNECT") != 0) {
-		http_activity(&k, f->verb);
-		return k;
-	}
-	k.class = NETWORK;
-	k.activity = refused ? 5 : 1;
-	k.activity_name = refused ? "Refuse" : "Open";
-	return k;
-}
-
-static struct kind
-outcome_kind(const struct facts *f)
-{
-	if (f->status >= 0)
-		return (struct kind){ HTTP, OTHER, "Response", INFORMATIONAL,
-		    f->status < 400 ? SUCCESS : FAILURE };
-	if (f->error[0] != '\0')
-		return (struct kind){ NETWORK, 4, "Fail", LOW, FAILURE };
-	return (struct kind){ NETWORK, 2, "Close", INFORMATIONAL, SUCCESS };
-}
-
-static struct kind
-api_kind(const struct facts *f)
-{
-	const char *what = f->state[0] != '\0' ? f->state : f->event;
-
-	if (strcmp(what, "issued") == 0 || strcmp(what, "stored") == 0)
-		return (struct kind){ API, 1, "Create", INFORMATIONAL, SUCCESS };
-	if (strcmp(what, "revoked") == 0)
-		return (struct kind){ API, 4, "Delete", INFORMATIONAL, SUCCESS };
-	return (struct kind){ API, 3, "Update", INFORMATIONAL, SUCCESS };
-}
-
-static struct kind
-lifecycle_kind(const struct facts *f)
-{
-	if (strcmp(f->type, "open") == 0 || strcmp(f->state, "open") == 0)
-		return (struct kind){ LIFECYCLE, 3, "Start", INFORMATIONAL, SUCCESS };
-	if (strcmp(f->type, "close") == 0 || strcmp(f->type, "teardown") == 0 ||
-	    strcmp(f->state, "closed") == 0)
-		return (struct kind){ LIFECYCLE, 4, "Stop", INFORMATIONAL, SUCCESS };
-	return (struct kind){ LIFECYCLE, OTHER, "Other", INFORMATIONAL, 0 };
-}
-
-static struct kind
-kind_of(const struct facts *f)
-{
-	static const char *const lifecycle[] = { "run", "open", "close", "teardown", "recover" };
-	size_t i;
-
-	if (strcmp(f->type, "drop") == 0)
-		return (struct kind){ FINDING, 1, "Create", HIGH, 0 };
-	if (strcmp(f->type, "scan") == 0 && f->kind == FACTS_FAILED)
-		return (struct kind){ FINDING, 1, "Create", strcmp(f->event, "found") == 0 ?
-		    HIGH : MEDIUM, 0 };
-	if (strcmp(f->type, "policy") == 0)
-		return (struct kind){ CONFIG, 1, "Log", f->kind == FACTS_FAILED ? MEDIUM :
-		    INFORMATIONAL, f->kind == FACTS_FAILED ? FAILURE : SUCCESS };
-	if (strcmp(f->type, "grant") == 0 || strcmp(f->type, "secret") == 0)
-		return api_kind(f);
-	if (strcmp(f->type, "outcome") == 0)
-		return outcome_kind(f);
-	if (f->answer)
-		return (struct kind){ API, OTHER, "Answer", INFORMATIONAL, SUCCESS };
-	if ((f->decision[0] != '\0' || strcmp(f->type, "use") == 0) && f->tool[0] != '\0' &&
-	    f->host[0] == '\0')
-		return (struct kind){ API, OTHER, "Other", f->kind == FACTS_REFUSED ? MEDIUM :
-		    INFORMATIONAL, f->kind == FACTS_REFUSED ? FAILURE : SUCCESS };
-	if (f->decision[0] != '\0' || strcmp(f->type, "use") == 0)
-		return request_kind(f);
-	for (i = 0; i < sizeof(lifecycle) / sizeof(lifecycle[0]); i++)
-		if (strcmp(f->type, lifecycle[i]) == 0)
-			return lifecycle_kind(f);
-	return (struct kind){ BASE, OTHER, "Other", INFORMATIONAL, 0 };
-}
-
 /* ---- members ---- */
 
 static void
-put_class(struct json_out *o, const struct kind *k)
+put_class(struct json_out *o, const struct ocsf_kind *k)
 {
 	size_t i = 0;
 
@@ -273,7 +148,7 @@ put_http(struct json_out *o, const struct facts *f, const struct ocsf_options *o
 		return;
 	}
 	json_out_object(o, "http_request");
-	if (method_of(f->verb) != NULL)
+	if (ocsf_has_method(f->verb))
 		json_out_str(o, "http_method", f->verb);
 	put_url(o, f);
 	json_out_object_end(o);
@@ -497,7 +372,7 @@ put_scan(struct json_out *o, const struct export_item *item)
 }
 
 static void
-put_of_class(struct json_out *o, const struct export_item *item, const struct kind *k,
+put_of_class(struct json_out *o, const struct export_item *item, const struct ocsf_kind *k,
     const struct ocsf_options *options)
 {
 	const struct facts *f = item->facts;
@@ -535,7 +410,7 @@ static int
 unreadable(const struct export_item *item, const struct ocsf_options *options, char *buf,
     size_t cap)
 {
-	const struct kind k = { FINDING, 1, "Create", HIGH, 0 };
+	const struct ocsf_kind k = { FINDING, 1, "Create", HIGH, 0 };
 	char uid[64];
 	struct json_out o;
 
@@ -560,12 +435,12 @@ ocsf_format(const struct export_item *item, const struct ocsf_options *options, 
 {
 	const struct facts *f = item->facts;
 	struct json_out o;
-	struct kind k;
+	struct ocsf_kind k;
 	bool decided;
 
 	if (item->broken != NULL)
 		return unreadable(item, options, buf, cap);
-	k = kind_of(f);
+	k = ocsf_kind(f);
 	decided = f->kind == FACTS_ALLOWED || f->kind == FACTS_REFUSED || f->answer;
 	json_out_begin(&o, buf, cap);
 	json_out_object(&o, NULL);
@@ -591,7 +466,7 @@ int
 ocsf_gap(const struct export_item *item, const struct ocsf_options *options, char *buf,
     size_t cap)
 {
-	const struct kind k = { FINDING, 1, "Create", HIGH, 0 };
+	const struct ocsf_kind k = { FINDING, 1, "Create", HIGH, 0 };
 	char uid[128], text[200];
 	struct json_out o;
 
