@@ -7,7 +7,6 @@
 #include "policy/command/command_sources.h"
 #include "policy/policy.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -287,46 +286,50 @@ cmd_status(const struct opts *opts)
 	return rc;
 }
 
-/* The daemon holds a lock until everything is closed. */
 static int
-await_end(void)
+open_lock(void)
 {
-	const struct timespec step = { 0, STOP_STEP_MS * 1000000L };
 	char path[PATH_MAX];
-	int fd, waited, rc = -1;
 
 	cli_home_path("run/daemon.lock", path, sizeof(path));
-	if ((fd = open(path, O_RDWR | O_CLOEXEC)) == -1)
-		return errno == ENOENT ? 0 : -1;
-	for (waited = 0; rc != 0 && waited < STOP_WAIT_MS; waited += STOP_STEP_MS) {
-		if ((rc = flock(fd, LOCK_EX | LOCK_NB)) != 0)
-			nanosleep(&step, NULL);
-	}
-	close(fd);
-	return rc;
+	return open(path, O_RDWR | O_CLOEXEC);
 }
 
+/* It has a lock until its end: when it does not answer yet, or any more, too. */
 int
 cmd_stop(const struct opts *opts)
 {
-	struct client_reply reply;
+	const struct timespec step = { 0, STOP_STEP_MS * 1000000L };
+	bool told = false, broken = false, held;
 	enum client_result result;
-	int rc = CLI_OK;
+	struct client_reply reply;
+	int lock, waited, rc;
 
 	if ((rc = cli_need_home()) != 0)
 		return rc;
-	result = client_operator("POST", "/v1/shutdown", NULL, &reply);
-	if (result == CLIENT_NO_DAEMON) {
-		puts("no daemon runs");
-	} else if (result != CLIENT_OK) {
-		rc = client_fail(result, &reply);
-	} else if (await_end() != 0) {
+	lock = open_lock();
+	for (waited = 0;; waited += STOP_STEP_MS) {
+		if (!told) {
+			result = client_operator("POST", "/v1/shutdown", NULL, &reply);
+			told = result == CLIENT_OK;
+			if (result == CLIENT_REFUSED || (result == CLIENT_BROKEN && broken))
+				rc = client_fail(result, &reply);
+			broken = result == CLIENT_BROKEN;	/* it may be ending */
+			client_reply_release(&reply);
+		}
+		held = rc == 0 && lock != -1 && flock(lock, LOCK_EX | LOCK_NB) != 0;
+		if (!held || waited >= STOP_WAIT_MS)
+			break;
+		nanosleep(&step, NULL);
+	}
+	if (held) {
 		cli_err("the daemon has not ended after %d s", STOP_WAIT_MS / 1000);
 		rc = CLI_REFUSED;
-	} else {
-		puts("stopped");
+	} else if (rc == 0) {
+		puts(told || broken || waited > 0 ? "stopped" : "no daemon runs");
 	}
-	client_reply_release(&reply);
+	if (lock != -1)
+		close(lock);
 	return rc;
 }
 

@@ -222,8 +222,8 @@ daemon_close(struct daemon *daemon)
 		close(daemon->signals);
 	if (daemon->wake != -1)
 		close(daemon->wake);
-	if (daemon->lock != -1)
-		close(daemon->lock);
+	/* The lock is let go by the process's end: whoever waits for it finds all
+	 * of the log, too. */
 	free(daemon);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 #include <unistd.h>
 
 #include <jansson.h>
+
+#define LOCK_WAIT_MS 30000
+#define LOCK_STEP_MS 20
 
 void
 notify_manager(const char *state)
@@ -115,21 +119,41 @@ held_by(const char *daemon_json, char *err, size_t err_len)
 	json_decref(json);
 }
 
+/* One that ends has taken its file away, one that was killed has left it: what still
+ * has the lock then is about to let it go. */
+static bool
+serves(const char *daemon_json)
+{
+	json_t *json = json_in_file(daemon_json);
+	const json_int_t pid = json_integer_value(json_object_get(json, "pid"));
+
+	json_decref(json);
+	return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
 int
 notify_lock(const char *path, const char *daemon_json, char *err,
     size_t err_len)
 {
+	const struct timespec step = { 0, LOCK_STEP_MS * 1000000L };
 	int fd;
 
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd == -1)
 		return trouble(err, err_len, path, errno);
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return fd;
-	if (errno == EWOULDBLOCK)
-		held_by(daemon_json, err, err_len);
-	else
-		(void)trouble(err, err_len, path, errno);
+	for (unsigned ms = 0;; ms += LOCK_STEP_MS) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return fd;
+		if (errno != EWOULDBLOCK) {
+			(void)trouble(err, err_len, path, errno);
+			break;
+		}
+		if (ms >= LOCK_WAIT_MS || serves(daemon_json)) {
+			held_by(daemon_json, err, err_len);
+			break;
+		}
+		nanosleep(&step, NULL);
+	}
 	close(fd);
 	return -1;
 }

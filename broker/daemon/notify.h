@@ -27,8 +27,8 @@ int notify_daemon_file(const char *path, const struct notify_daemon *daemon,
 
 /*
  * One daemon per home: lock path (made 0600) for as long as the returned
- * descriptor is open.  -1 with a message that names who holds it, as far as
- * daemon_json tells.
+ * descriptor is open.  One that is ending, or was killed, is waited for.  -1
+ * with a message that names who holds it, as far as daemon_json tells.
  */
 int notify_lock(const char *path, const char *daemon_json, char *err,
     size_t err_len);
