@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "coverage_scene.h"
+#include "ledger/coverage/given.h"
 #include "ledger/coverage/truth.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -134,15 +137,57 @@ bad_claims(void **state)
 		"{\"v\":1,\"kind\":\"countersign-coverage\",\"adapter\":\"\",\"version\":\"1\","
 		"\"sees\":[],\"cannot_see\":[],\"leaves_out\":[]}",
 	};
+	static const char *const members[] = { "\"v\":1", "\"kind\":\"countersign-coverage\"",
+	    "\"adapter\":\"p\"", "\"version\":\"1\"", "\"sees\":[]", "\"cannot_see\":[]",
+	    "\"leaves_out\":[]" };
 	struct claim claim;
-	char err[160];
+	char err[160], text[256];
 
+	/* one that is whole, then each member left out */
+	for (size_t out = COUNT(members) + 1; out-- > 0;) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < COUNT(members); i++)
+			if (i != out)
+				n += (size_t)snprintf(text + n, sizeof(text) - n, "%c%s",
+				    n == 0 ? '{' : ',', members[i]);
+		snprintf(text + n, sizeof(text) - n, "}");
+		assert_int_equal(claim_parse(&claim, text, strlen(text), err, sizeof(err)),
+		    out == COUNT(members) ? 0 : -1);
+		claim_free(&claim);
+	}
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		err[0] = '\0';
 		assert_int_equal(claim_parse(&claim, bad[i], strlen(bad[i]), err, sizeof(err)), -1);
 		assert_int_not_equal(err[0], '\0');
 		claim_free(&claim);
 	}
+}
+
+/* ---- files ---- */
+
+static void
+given(void **state)
+{
+	char path[] = "/tmp/cs-given-XXXXXX", err[300], *text;
+	int fd = mkstemp(path);
+	size_t len = 0;
+
+	assert_int_equal(write(fd, "0123456789", 10), 10);
+	close(fd);
+	text = given_read(path, 10, &len, err, sizeof(err));
+	assert_non_null(text);
+	assert_int_equal(len, 10);
+	assert_string_equal(text, "0123456789");
+	free(text);
+	assert_null(given_read(path, 9, &len, err, sizeof(err)));
+	assert_non_null(strstr(err, "longer than 9 bytes"));
+	unlink(path);
+	assert_null(given_read(path, 10, &len, err, sizeof(err)));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_null(given_read(path, 10, &len, err, sizeof(err)));
+	assert_non_null(strstr(err, "not a regular file"));
+	unlink(path);
 }
 
 /* ---- ground truth ---- */
@@ -198,6 +243,7 @@ main(void)
 		cmocka_unit_test(host_and_port),
 		cmocka_unit_test(claims),
 		cmocka_unit_test(bad_claims),
+		cmocka_unit_test(given),
 		cmocka_unit_test(truths),
 		cmocka_unit_test(bad_truths),
 	};
