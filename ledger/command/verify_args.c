@@ -63,10 +63,14 @@ usage(const struct verify_defaults *defaults)
 static void
 print_help(const struct verify_defaults *defaults)
 {
-	printf(help, defaults->program, defaults->path != NULL || defaults->no_path != NULL ?
-	    "[BUNDLE|LEDGER]" : "BUNDLE|LEDGER",
+	const bool alone = defaults->path == NULL && defaults->no_path == NULL;
+
+	printf(help, defaults->program, alone ? "BUNDLE|LEDGER" : "[BUNDLE|LEDGER]",
 	    defaults->key != NULL ? " (default: " : "",
 	    defaults->key != NULL ? "this home's ledger/log.vkey)" : "");
+	if (alone)
+		printf("\nAlso: %s proof | coverage | scan; each knows --help.\n",
+		    defaults->program);
 }
 
 bool
