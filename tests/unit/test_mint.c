@@ -83,6 +83,9 @@ with_key(const char *members, const char *pem)
 
 /* --- what is stored ------------------------------------------------------------- */
 
+#define APP(id, installation, more) "mint:{\"v\":1,\"flow\":\"github_app\",\"key\":\"none\"," \
+	"\"app_id\":\"" id "\",\"installation_id\":\"" installation "\"" more "}"
+
 static void
 test_bad_sources(void **state)
 {
@@ -109,6 +112,11 @@ test_bad_sources(void **state)
 		  "\"refresh_token\":\"r\",\"client_auth\":\"basic\"}", "wants a client_secret" },
 		{ "mint:{\"v\":1,\"flow\":\"jwt_bearer\",\"token_url\":\"" URL "\",\"issuer\":\"i\","
 		  "\"key\":\"none\"}", "no private key" },
+		{ APP("7x", "8", ""), "decimal numbers" },
+		{ APP("7", "8/../9", ""), "decimal numbers" },
+		{ APP("7", "8", ",\"repositories\":[\"r\",1]"), "\"repositories\" are names" },
+		{ APP("7", "8", ",\"permissions\":{\"contents\":true}"), "\"permissions\" are like" },
+		{ APP("7", "8", ""), "no private key" },
 	};
 	struct mint_source source;
 	char err[256];
@@ -339,6 +347,7 @@ test_answers(void **state)
 		{ MINT_GITHUB_APP, 200, "{\"access_token\":\"abcdefgh\",\"expires_at\":\"2027-01-15T09:00:00Z\"}", 0, "no token", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":0.5}", 0, "over already", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":\"soon\"}", 0, "over already", false },
+		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\",\"expires_in\":-5}", 0, "over already", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefg\"}", 0, "no token", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcd\\u0001efgh\"}", 0, "no token", false },
 		{ MINT_REFRESH_TOKEN, 200, "{\"access_token\":\"abcdefgh\\n\"}", 0, "no token", false },
