@@ -1,7 +1,10 @@
 /* /v1/secrets, for the operator.  Values go in and never come out. */
 #include "api/impl.h"
 
+#include "gate/withdraw.h"
 #include "json_in.h"
+
+#include <string.h>
 
 static void
 put(struct api_call *call, bool rotate, unsigned status)
@@ -30,6 +33,17 @@ api_secret_rotate(struct api_call *call)
 	put(call, true, 200);
 }
 
+/* The service that gave it, and what came of telling it. */
+static json_t *
+withdraw(struct gate *gate, struct ledger_port *port, const struct gate_login *login)
+{
+	char host[GATE_NAME_MAX], why[GATE_WHY_MAX];
+
+	gate_login_withdraw(gate, port, login, host, why);
+	return json_pack("{s:s, s:b, s:s*}", "host", host, "told", why[0] == '\0', "why",
+	    why[0] == '\0' ? NULL : why);
+}
+
 void
 api_secret_revoke(struct api_call *call)
 {
@@ -37,19 +51,30 @@ api_secret_revoke(struct api_call *call)
 	const struct json_in_field fields[] = {
 		{ "version", JSON_IN_INT, false, 1, UINT32_MAX, &version },
 	};
+	struct gate *gate = call->api->options.gate;
+	struct gate_login *login;
 	struct gate_problem why;
+	json_t *service = NULL;
 	char err[256];
+	int rv;
 
 	if (call->json != NULL &&
 	    json_in_read(call->json, fields, 1, "", err, sizeof(err)) == -1) {
 		api_refuse(call, 400, "api/member", err, "see openapi.json");
 		return;
 	}
-	if (gate_secret_revoke(call->api->options.gate, call->lane->port,
-	    call->param, (uint32_t)version, &why) == -1)
-		api_refuse_problem(call, &why);
-	else
-		api_answer(call, 200, json_pack("{s:s}", "name", call->param));
+	login = gate_login_take(gate, call->param, (uint32_t)version);
+	rv = gate_secret_revoke(gate, call->lane->port, call->param, (uint32_t)version, &why);
+	if (login != NULL && (rv == 0 || strcmp(why.rule, "secret/not-erased") == 0))
+		service = withdraw(gate, call->lane->port, login);
+	gate_login_free(login);
+	if (rv == 0) {
+		api_answer(call, 200, json_pack("{s:s, s:o*}", "name", call->param, "service",
+		    service));
+		return;
+	}
+	json_decref(service);
+	api_refuse_problem(call, &why);
 }
 
 static void

@@ -146,6 +146,19 @@ say_what_is_left(const char *name, long long version)
 }
 
 /* Version 0: all of them.  0 and nothing said, or a status behind a message. */
+/* Of a login, where its service is to be told. */
+static void
+say_service(const char *name, const json_t *service)
+{
+	if (json_is_true(json_object_get(service, "told")))
+		printf("%s: %s was told that it is revoked\n", name,
+		    cli_clean(client_str(service, "host")));
+	else if (service != NULL)
+		cli_err("note: %s is revoked here, but %s could not be told (%s): revoke it "
+		    "there, too", name, client_str(service, "host"),
+		    cli_clean(client_str(service, "why")));
+}
+
 static int
 send_revoke(const char *name, long long version)
 {
@@ -157,8 +170,10 @@ send_revoke(const char *name, long long version)
 	if (version != 0)
 		json_object_set_new(body, "version", json_integer(version));
 	snprintf(path, sizeof(path), "/v1/secrets/%s/revoke", name);
-	if ((rc = ask_daemon("POST", path, body, &reply)) == 0)
+	if ((rc = ask_daemon("POST", path, body, &reply)) == 0) {
+		say_service(name, json_object_get(reply.json, "service"));
 		client_reply_release(&reply);
+	}
 	json_decref(body);
 	return rc;
 }
@@ -319,7 +334,8 @@ static const char value_details[] =
 static const char mint_details[] =
     "Requests then carry tokens that the daemon asks for and gets anew before they end; what is\n"
     "stored never leaves but to the address that gives them. A refresh token that is replaced by\n"
-    "another when it is used becomes the secret's next version.";
+    "another when it is used becomes the secret's next version. With --revocation-url the service is\n"
+    "told when `countersign secret revoke` ends it here.";
 
 const struct cli_command cmd_secret_table[] = {
 	{ .name = "put", .operands = "NAME", .opts = value_opts, .run = secret_put,

@@ -17,6 +17,7 @@ const struct opt cmd_secret_mint_opts[] = {
 	{ "from-stdin", 0, NULL, false, "read what is secret from standard input" },
 	{ "from-file", 0, "FILE", false, "read it from FILE: a refresh token, a client secret, a key in PEM, Google's JSON" },
 	{ "token-url", 0, "URL", false, "where tokens are asked for" },
+	{ "revocation-url", 0, "URL", false, "where the service is told when the secret is revoked (RFC 7009)" },
 	{ "client-id", 0, "ID", false, "who asks" },
 	{ "client-secret-file", 0, "FILE", false, "of refresh-token: the client's secret, if it has one" },
 	{ "client-auth", 0, "WAY", false, "basic or body (the default): how the client's secret is sent" },
@@ -35,7 +36,7 @@ const struct opt cmd_secret_mint_opts[] = {
 };
 
 /* The options that are members of the same name, with '_'. */
-static const char *const same[] = { "token-url", "client-id", "client-auth", "scope",
+static const char *const same[] = { "token-url", "revocation-url", "client-id", "client-auth", "scope",
     "audience", "issuer", "subject", "key-id", "app-id", "installation-id", "api" };
 
 static const struct {

@@ -291,6 +291,8 @@ gate_secret_record(struct gate *gate, struct ledger_port *port,
 		json_out_str(&out, "from", what->from);
 	if (what->to != NULL)
 		json_out_str(&out, "to", what->to);
+	if (what->error != NULL)
+		json_out_str(&out, "error", what->error);
 	if (what->expires_s > 0) {
 		record_time_format(time, what->expires_s * 1000000);
 		json_out_strn(&out, "expires", time, sizeof(time));

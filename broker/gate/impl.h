@@ -226,6 +226,7 @@ struct secret_event {
 	bool unerased;			/* the store did not hear of it */
 	const char *from, *to;		/* the host that gave a token; that is asked; NULL */
 	int64_t expires_s;		/* Unix; 0: not said */
+	const char *error;		/* NULL: it went well */
 };
 int gate_secret_record(struct gate *gate, struct ledger_port *port,
     const struct secret_event *what, struct gate_problem *why);

@@ -71,14 +71,24 @@ set_options(struct mint_fetch *fetch, const struct conf *conf)
 	    curl_easy_setopt(curl, CURLOPT_PRIVATE, fetch) == CURLE_OK;
 }
 
-/* Without user, path and query. */
-static void
-name_host(const char *url, char host[MINT_HOST_MAX])
+void
+mint_fetch_name(const char *url, char host[MINT_HOST_MAX])
 {
 	const char *begin = strstr(url, "://");
 
 	begin = begin == NULL ? url : begin + 3;
 	snprintf(host, MINT_HOST_MAX, "%.*s", (int)strcspn(begin, "/?"), begin);
+}
+
+/* With its request in it. */
+static bool
+complete(struct mint_fetch *fetch, const struct conf *conf)
+{
+	fetch->received.max = REPLY_MAX;
+	mint_fetch_name(fetch->request.url, fetch->host);
+	return (fetch->curl = curl_easy_init()) != NULL &&
+	    make_fields(&fetch->request, &fetch->fields) &&
+	    make_ways(conf, &fetch->ways) && set_options(fetch, conf);
 }
 
 struct mint_fetch *
@@ -91,18 +101,35 @@ mint_fetch_new(const struct conf *conf, const struct mint_source *source, char *
 	if (fetch == NULL)
 		return NULL;
 	fetch->flow = source->flow;
-	fetch->received.max = REPLY_MAX;
-	if (mint_request_make(source, time(NULL), &fetch->request, err, err_len) != 0)
-		goto fail;
-	name_host(fetch->request.url, fetch->host);
-	snprintf(err, err_len, "out of memory");
-	if ((fetch->curl = curl_easy_init()) != NULL &&
-	    make_fields(&fetch->request, &fetch->fields) &&
-	    make_ways(conf, &fetch->ways) && set_options(fetch, conf))
-		return fetch;
-fail:
+	if (mint_request_make(source, time(NULL), &fetch->request, err, err_len) == 0) {
+		snprintf(err, err_len, "out of memory");
+		if (complete(fetch, conf))
+			return fetch;
+	}
 	mint_fetch_free(fetch);
 	return NULL;
+}
+
+int
+mint_fetch_withdraw(const struct conf *conf, const struct mint_source *source,
+    const char *token, const char *hint, char *err, size_t err_len)
+{
+	struct mint_fetch *fetch = calloc(1, sizeof(*fetch));
+	long status = 0;
+
+	snprintf(err, err_len, "out of memory");
+	if (fetch != NULL && mint_request_withdraw(source, token, hint, &fetch->request) == 0 &&
+	    complete(fetch, conf) && curl_easy_setopt(fetch->curl, CURLOPT_TIMEOUT_MS,
+	    (long)MINT_WITHDRAW_MS) == CURLE_OK) {
+		fetch->code = curl_easy_perform(fetch->curl);
+		curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
+		if (fetch->code != CURLE_OK)
+			snprintf(err, err_len, "%s", curl_easy_strerror(fetch->code));
+		else
+			snprintf(err, err_len, "it answers %ld", status);
+	}
+	mint_fetch_free(fetch);
+	return status / 100 == 2 ? 0 : -1;
 }
 
 const char *

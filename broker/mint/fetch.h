@@ -9,6 +9,7 @@
 #include <curl/curl.h>
 
 #define MINT_FETCH_MS 15000
+#define MINT_WITHDRAW_MS 5000
 #define MINT_HOST_MAX 256
 
 struct mint_fetch;
@@ -30,6 +31,14 @@ void *mint_fetch_ended(CURLM *multi);
  * either case. */
 int mint_fetch_read(const struct mint_fetch *fetch, struct mint_answer *out, char *err,
     size_t err_len);
+
+/* Tells source's revocation_url that this token is not wanted any more (mint_request_withdraw),
+ * and waits for what it says.  0, or -1 with a message. */
+int mint_fetch_withdraw(const struct conf *conf, const struct mint_source *source,
+    const char *token, const char *hint, char *err, size_t err_len);
+
+/* The host and port that stand in an address, without path and query. */
+void mint_fetch_name(const char *url, char host[MINT_HOST_MAX]);
 
 /* Wiped, and ended where it is under way; NULL-safe. */
 void mint_fetch_free(struct mint_fetch *fetch);

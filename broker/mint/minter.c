@@ -205,6 +205,29 @@ minter_hurry(struct minter *minter)
 }
 
 void
+minter_login(struct minter *minter, const char *name, uint32_t version, struct secret **source,
+    struct secret **token)
+{
+	const struct item *item;
+
+	*source = *token = NULL;
+	pthread_mutex_lock(&minter->lock);
+	item = find(minter, name);
+	if (item != NULL && !item->idle && (version == 0 || item->version == version)) {
+		*source = secret_ref(item->source);
+		if (state_of(item) == MINTER_GOOD)
+			*token = secret_ref(item->token);
+	}
+	pthread_mutex_unlock(&minter->lock);
+}
+
+const struct conf *
+minter_conf(const struct minter *minter)
+{
+	return minter->conf;
+}
+
+void
 minter_forget(struct minter *minter, const char *name, uint32_t version)
 {
 	struct item *item;

@@ -71,6 +71,14 @@ void minter_wait(struct minter *minter, const char *name, int64_t most_ms);
  * from memory, but for what is on its way.  Its tokens stay known. */
 void minter_forget(struct minter *minter, const char *name, uint32_t version);
 
+/* What this version (0: whichever) is asked with, as it counts now, and its token, where that
+ * is still good; each referenced, or NULL. */
+void minter_login(struct minter *minter, const char *name, uint32_t version,
+    struct secret **source, struct secret **token);
+
+/* Those that were given to minter_new. */
+const struct conf *minter_conf(const struct minter *minter);
+
 /* A token turned out to be over: look what is due, since the machine may have slept. */
 void minter_hurry(struct minter *minter);
 

@@ -31,15 +31,16 @@ escaped_free(char *text)
 }
 
 static struct form
-form_begin(const char *grant_type)
+form_begin(const char *name, const char *value)
 {
 	struct form form = { .text = calloc(1, FORM_MAX) };
-	char *escaped = curl_easy_escape(NULL, grant_type, 0);
+	char *escaped = curl_easy_escape(NULL, value, 0);
+	int n = -1;
 
 	if (form.text != NULL && escaped != NULL)
-		form.len = (size_t)snprintf(form.text, FORM_MAX, "grant_type=%s",
-		    escaped);
-	curl_free(escaped);
+		n = snprintf(form.text, FORM_MAX, "%s=%s", name, escaped);
+	form.len = n < 0 || n >= FORM_MAX ? 0 : (size_t)n;
+	escaped_free(escaped);
 	return form;
 }
 
@@ -130,7 +131,7 @@ add_client(const struct mint_source *source, struct form *form,
 static int
 ask_refresh(const struct mint_source *source, struct mint_request *out)
 {
-	struct form form = form_begin("refresh_token");
+	struct form form = form_begin("grant_type", "refresh_token");
 	int rv;
 
 	form_add(&form, "refresh_token", source->refresh_token);
@@ -142,7 +143,7 @@ ask_refresh(const struct mint_source *source, struct mint_request *out)
 static int
 ask_credentials(const struct mint_source *source, struct mint_request *out)
 {
-	struct form form = form_begin("client_credentials");
+	struct form form = form_begin("grant_type", "client_credentials");
 	int rv;
 
 	form_add(&form, "scope", source->scope);
@@ -157,7 +158,7 @@ static int
 ask_bearer(const struct mint_source *source, int64_t now_s,
     struct mint_request *out, char *err, size_t err_len)
 {
-	struct form form = form_begin(JWT_BEARER);
+	struct form form = form_begin("grant_type", JWT_BEARER);
 	uint8_t random[16];
 	char id[33], *assertion = NULL;
 	json_t *claims;
@@ -224,6 +225,23 @@ mint_request_make(const struct mint_source *source, int64_t now_s,
 		rv = ask_app(source, now_s, out, err, err_len);
 		break;
 	}
+	if (rv != 0)
+		mint_request_free(out);
+	return rv;
+}
+
+int
+mint_request_withdraw(const struct mint_source *source, const char *token, const char *hint,
+    struct mint_request *out)
+{
+	struct form form = form_begin("token", token);
+	int rv;
+
+	*out = (struct mint_request){ .url = "" };
+	snprintf(out->url, sizeof(out->url), "%s", source->revocation_url);
+	form_add(&form, "token_type_hint", hint);
+	rv = add_client(source, &form, out);
+	rv |= form_end(&form, out);
 	if (rv != 0)
 		mint_request_free(out);
 	return rv;

@@ -19,6 +19,12 @@ struct mint_request {
 /* now_s: Unix, for what is signed.  0, and to be freed; or -1 with a message. */
 int mint_request_make(const struct mint_source *source, int64_t now_s,
     struct mint_request *out, char *err, size_t err_len);
+
+/* What tells source's revocation_url that a token is not wanted any more (RFC 7009, section
+ * 2.1); hint: "refresh_token" or "access_token".  0, and to be freed; or -1: out of memory. */
+int mint_request_withdraw(const struct mint_source *source, const char *token,
+    const char *hint, struct mint_request *out);
+
 void mint_request_free(struct mint_request *request);	/* wiped */
 
 #endif

@@ -60,14 +60,20 @@ digits(const char *text)
 	return text[strspn(text, "0123456789")] == '\0';
 }
 
+static bool
+address(const char *url)
+{
+	return conf_text_address(url) && strcspn(url, "#@") == strlen(url);
+}
+
 static int
 check_url(const struct mint_source *s, char *err, size_t err_len)
 {
 	const char *url = s->flow == MINT_GITHUB_APP ? s->api : s->token_url;
 
-	if (conf_text_address(url) && strcspn(url, "#@") == strlen(url))
+	if (address(url) && (s->revocation_url == NULL || address(s->revocation_url)))
 		return 0;
-	return wrong(err, err_len, "\"token_url\" and \"api\" are "
+	return wrong(err, err_len, "\"token_url\", \"revocation_url\" and \"api\" are "
 	    "https://host/path, or http to a loopback address");
 }
 
@@ -80,6 +86,7 @@ check_members(const struct mint_source *s, char *err, size_t err_len)
 	    bearer = s->flow == MINT_JWT_BEARER, app = s->flow == MINT_GITHUB_APP;
 	const struct { const char *name, *value; bool needed, allowed; } members[] = {
 		{ "token_url", s->token_url, !app, !app },
+		{ "revocation_url", s->revocation_url, false, !app },
 		{ "client_id", s->client_id, refresh || credentials, refresh || credentials },
 		{ "client_secret", s->client_secret, credentials, refresh || credentials },
 		{ "refresh_token", s->refresh_token, refresh, refresh },
@@ -146,7 +153,8 @@ read_members(struct mint_source *out, char *err, size_t err_len)
 	const struct json_in_field fields[] = {
 		{ "v", JSON_IN_INT, true, 1, 1, &version },
 		{ "flow", JSON_IN_STR, true, 1, 64, &flow },
-		TEXT(token_url, URL_MAX - 1), TEXT(client_id, TEXT_MAX),
+		TEXT(token_url, URL_MAX - 1), TEXT(revocation_url, URL_MAX - 1),
+		TEXT(client_id, TEXT_MAX),
 		TEXT(client_secret, TEXT_MAX), TEXT(refresh_token, KEY_MAX),
 		TEXT(scope, TEXT_MAX), TEXT(audience, TEXT_MAX), TEXT(key, KEY_MAX),
 		TEXT(key_id, 256), TEXT(issuer, TEXT_MAX), TEXT(subject, TEXT_MAX),

@@ -15,6 +15,9 @@
  *   github_app          app_id installation_id key api? repositories? permissions?
  *                       (an installation's token of a GitHub App)
  *
+ * and revocation_url? of all but github_app: where it is told that login and tokens are not
+ * wanted any more, when the secret is revoked (RFC 7009, mint/withdraw.h).
+ *
  * Addresses are https, or http to a loopback address.  key is a private key in PEM, RSA of
  * at least 2048 bits or P-256.  client_auth: "basic" or "body" (the default).
  */
@@ -37,7 +40,7 @@ enum mint_flow {
 struct mint_source {
 	json_t *json;		/* owned; the texts lie in it, NULL where absent */
 	enum mint_flow flow;
-	const char *token_url, *client_id, *client_secret, *refresh_token, *scope,
+	const char *token_url, *revocation_url, *client_id, *client_secret, *refresh_token, *scope,
 	    *audience, *key, *key_id, *issuer, *subject, *app_id, *installation_id, *api;
 	bool basic;		/* the client's id and secret go into Authorization */
 	const json_t *repositories, *permissions;

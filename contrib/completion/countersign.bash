@@ -14,7 +14,7 @@ _countersign()
 	" init") words="--passphrase-file --origin --help" ;;
 	" secret") words="put mint rotate revoke list --help" ;;
 	" secret put") words="--from-stdin --from-file --help" ;;
-	" secret mint") words="--as --from-stdin --from-file --token-url --client-id --client-secret-file --client-auth --scope --audience --issuer --subject --key-id --app-id --installation-id --repository --permission --api --rotate --help" ;;
+	" secret mint") words="--as --from-stdin --from-file --token-url --revocation-url --client-id --client-secret-file --client-auth --scope --audience --issuer --subject --key-id --app-id --installation-id --repository --permission --api --rotate --help" ;;
 	" secret rotate") words="--from-stdin --from-file --help" ;;
 	" secret revoke") words="--version --superseded --help" ;;
 	" secret list") words="--json --help" ;;

@@ -24,6 +24,7 @@ complete -c countersign -n '__countersign_at " secret mint"' -l as -r -d 'refres
 complete -c countersign -n '__countersign_at " secret mint"' -l from-stdin -d 'read what is secret from standard input'
 complete -c countersign -n '__countersign_at " secret mint"' -l from-file -r -d 'read it from FILE: a refresh token, a client secret, a key in PEM, Google\'s JSON'
 complete -c countersign -n '__countersign_at " secret mint"' -l token-url -r -d 'where tokens are asked for'
+complete -c countersign -n '__countersign_at " secret mint"' -l revocation-url -r -d 'where the service is told when the secret is revoked (RFC 7009)'
 complete -c countersign -n '__countersign_at " secret mint"' -l client-id -r -d 'who asks'
 complete -c countersign -n '__countersign_at " secret mint"' -l client-secret-file -r -d 'of refresh-token: the client\'s secret, if it has one'
 complete -c countersign -n '__countersign_at " secret mint"' -l client-auth -r -d 'basic or body (the default): how the client\'s secret is sent'

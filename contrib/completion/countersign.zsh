@@ -61,6 +61,7 @@ case "$at" in
 		'--from-stdin:read what is secret from standard input'
 		'--from-file:read it from FILE\: a refresh token, a client secret, a key in PEM, Google'\''s JSON'
 		'--token-url:where tokens are asked for'
+		'--revocation-url:where the service is told when the secret is revoked (RFC 7009)'
 		'--client-id:who asks'
 		'--client-secret-file:of refresh-token\: the client'\''s secret, if it has one'
 		'--client-auth:basic or body (the default)\: how the client'\''s secret is sent'

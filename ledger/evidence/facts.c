@@ -243,8 +243,11 @@ about_secret(const struct facts *f, char *buf, size_t cap)
 	    *to = json_string_value(json_object_get(f->body, "to"));
 
 	if (to != NULL)
-		snprintf(buf, cap, "%s: %s asked for a token, with version %" PRId64, f->secret, to,
-		    f->version);
+		snprintf(buf, cap, "%s, version %" PRId64 ": %s %s%s", f->secret, f->version, to,
+		    strcmp(f->event, "asked") == 0 ? "asked for a token" :
+		    strcmp(f->event, "withdrawing") == 0 ? "is told that it is revoked" :
+		    f->error[0] == '\0' ? "was told that it is revoked" :
+		    "was not told that it is revoked: ", f->error);
 	else if (from != NULL)
 		snprintf(buf, cap, "%s: token from %s, by version %" PRId64, f->secret, from,
 		    f->version);

@@ -54,6 +54,9 @@ try_source(struct slice value)
 		    strpbrk(request.authorization, "\r\n") == NULL);
 		mint_request_free(&request);
 	}
+	if (source.revocation_url != NULL &&
+	    mint_request_withdraw(&source, "token", "access_token", &request) == 0)
+		mint_request_free(&request);
 	if (source.flow == MINT_REFRESH_TOKEN)
 		again(&source);
 	mint_source_free(&source);

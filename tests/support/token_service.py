@@ -5,9 +5,10 @@ documentation of installations; signatures are checked by openssl.
     service.asked    # [{"path", "form" or "json", "authorization", "problem"}, ...]: what came to a token endpoint; problem None: answered
     service.seen     # [(path, Authorization), ...]: what came to the API
     service.live     # tokens that the API takes now
+    service.withdrawn   # [(hint, token, problem), ...]: what came to /revoke (RFC 7009)
 
 Switches: life (seconds), rotating (a refresh token counts once), answer (status, body: said instead of a token), alter (makes
-these of the answer that gives one), hold (a threading.Event to be set before a token endpoint answers).
+these of the answer that gives one), away (what /revoke answers instead of 200), hold (a threading.Event to be set before a token endpoint answers).
 """
 import base64
 import http.server
@@ -39,6 +40,7 @@ class TokenService(http.server.ThreadingHTTPServer):
         self.bench, self.public_key = bench, public_key
         self.asked, self.seen, self.live, self.refresh = [], [], set(), {REFRESH}
         self.life, self.rotating, self.answer, self.alter, self.hold, self.prefix = 3600, False, None, None, None, "ya29."
+        self.withdrawn, self.away = [], None
         self.lock = threading.Lock()
         self.port = self.server_address[1]
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -123,6 +125,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             problem = "unsupported_grant_type"
         return answer, problem
 
+    def revoke(self, form):
+        s = self.server
+        problem = s.away or self.client_problem(form)
+        s.withdrawn.append((form.get("token_type_hint"), form["token"], problem))
+        if problem:
+            return self.send(503 if s.away else 401, {"error": problem})
+        s.live.discard(form["token"])
+        s.refresh.discard(form["token"])
+        return self.send(200, b"")
+
     def installation(self, body):
         s, sent = self.server, self.headers.get("Authorization") or ""
         end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + s.life))
@@ -131,6 +143,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
         s = self.server
+        if self.path == "/revoke":
+            return self.revoke(dict(urllib.parse.parse_qsl(body)))
         if self.path == "/token":
             form = dict(urllib.parse.parse_qsl(body))
             answer, problem = self.token(form)

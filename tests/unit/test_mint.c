@@ -321,6 +321,37 @@ test_app(void **state)
 	free(value);
 }
 
+static void
+test_withdraw(void **state)
+{
+	static const struct {
+		const char *value, *body, *authorization;
+	} cases[] = {
+		{ "mint:{\"v\":1,\"flow\":\"refresh_token\",\"token_url\":\"" URL "\",\"client_id\":\"a b\",\"refresh_token\":\"r\","
+		  "\"revocation_url\":\"https://login.example.com/r?x=1\"}",
+		  "token=t%2B1&token_type_hint=refresh_token&client_id=a%20b", NULL },
+		{ "mint:{\"v\":1,\"flow\":\"client_credentials\",\"token_url\":\"" URL "\",\"client_id\":\"c\",\"client_secret\":\"s\","
+		  "\"client_auth\":\"basic\",\"revocation_url\":\"https://login.example.com/r?x=1\"}",
+		  "token=t%2B1&token_type_hint=refresh_token", "Authorization: Basic Yzpz" },
+	};
+	struct mint_request request;
+	struct mint_source source;
+	char err[256];
+
+	for (size_t i = 0; i < N(cases); i++) {
+		assert_int_equal(mint_source_read(slice_of(cases[i].value), &source, err, sizeof(err)), 0);
+		assert_int_equal(mint_request_withdraw(&source, "t+1", "refresh_token", &request), 0);
+		assert_string_equal(request.url, "https://login.example.com/r?x=1");
+		assert_string_equal(request.body, cases[i].body);
+		if (cases[i].authorization == NULL)
+			assert_null(request.authorization);
+		else
+			assert_string_equal(request.authorization, cases[i].authorization);
+		mint_request_free(&request);
+		mint_source_free(&source);
+	}
+}
+
 /* --- what is answered ----------------------------------------------------------------- */
 
 static void
@@ -444,6 +475,7 @@ main(void)
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_signed),
 		cmocka_unit_test(test_app),
+		cmocka_unit_test(test_withdraw),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_renewed_all_the_same),
 	};
