@@ -325,12 +325,15 @@ coverage_main(int argc, char **argv, const struct coverage_defaults *d)
 		{ "import", coverage_import }, { "key", coverage_key }, { "sign", coverage_sign },
 		{ "reconcile", judge_command }, { "show", judge_command },
 	};
+	bool asked;
 
 	if (sodium_init() < 0)
 		return EXIT_USAGE_OR_IO;
 	for (size_t i = 0; argc > 0 && i < sizeof(all) / sizeof(all[0]); i++)
 		if (strcmp(argv[0], all[i].name) == 0)
 			return all[i].run(argc, argv, d);
-	fprintf(stderr, "Usage: %s coverage import|key|sign|reconcile|show --help\n", d->program);
-	return EXIT_USAGE_OR_IO;
+	asked = argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0);
+	fprintf(asked ? stdout : stderr,
+	    "Usage: %s coverage import|key|sign|reconcile|show --help\n", d->program);
+	return asked ? 0 : EXIT_USAGE_OR_IO;
 }
