@@ -31,9 +31,90 @@ write_all(int fd, const char *p, size_t n)
 	return fsync(fd);
 }
 
-/* dir/path, and the directories on the way; path has no ".." (pack_files). */
+/* --- what the pack kept last has, too ---------------------------------- */
+
+static bool
+is_kept(const char *name)
+{
+	return strlen(name) == POLICY_DIGEST_LEN - 7 &&
+	    strspn(name, "0123456789abcdef") == POLICY_DIGEST_LEN - 7;
+}
+
+/* Of those in parent the one that was in force last; "" where there is none. */
+static void
+find_last(const char *parent, char *last, size_t cap)
+{
+	DIR *list = opendir(parent);
+	struct timespec newest = { 0, 0 };
+	struct dirent *entry;
+	struct stat st;
+
+	last[0] = '\0';
+	while (list != NULL && (entry = readdir(list)) != NULL) {
+		if (!is_kept(entry->d_name) || fstatat(dirfd(list), entry->d_name,
+		    &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode) ||
+		    st.st_mtim.tv_sec < newest.tv_sec ||
+		    (st.st_mtim.tv_sec == newest.tv_sec &&
+		    st.st_mtim.tv_nsec < newest.tv_nsec))
+			continue;
+		newest = st.st_mtim;
+		if (snprintf(last, cap, "%s/%s", parent, entry->d_name) >= (int)cap)
+			last[0] = '\0';
+	}
+	if (list != NULL)
+		closedir(list);
+}
+
+/* Ours, as we would write it, and nothing else. */
+static bool
+is_same(int fd, const struct pack_file *file)
+{
+	char buf[16384];
+	struct stat st;
+	size_t at = 0;
+	ssize_t n = 0;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid() || (st.st_mode & 07777) != 0600 ||
+	    st.st_size < 0 || (size_t)st.st_size != file->len)
+		return false;
+	while (at < file->len && (n = read(fd, buf, sizeof(buf))) > 0) {
+		if ((size_t)n > file->len - at ||
+		    memcmp(buf, file->bytes + at, (size_t)n) != 0)
+			return false;
+		at += (size_t)n;
+	}
+	return at == file->len;
+}
+
+/* Most files of a pack are those of the one before: the second name of the same
+ * file costs nothing.  Looked at behind the link, which is nobody else's, so that it
+ * cannot become another meanwhile.  False: it is to be written. */
+static bool
+link_file(const char *last, const char *path, const struct pack_file *file)
+{
+	char from[PATH_MAX];
+	bool same;
+	int fd;
+
+	if (last[0] == '\0' || snprintf(from, sizeof(from), "%s/%s", last,
+	    file->path) >= (int)sizeof(from) || link(from, path) != 0)
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	same = fd >= 0 && is_same(fd, file) && fsync(fd) == 0;
+	if (fd >= 0)
+		close(fd);
+	if (!same)
+		(void)unlink(path);
+	return same;
+}
+
+/* --- all of them -------------------------------------------------------- */
+
+/* dir/path, and the directories on the way; path has no ".." (pack_files).  last:
+ * the pack kept before, or "". */
 static int
-write_file(const char *dir, const struct pack_file *file)
+write_file(const char *dir, const char *last, const struct pack_file *file)
 {
 	char path[PATH_MAX], *slash;
 	int fd, result;
@@ -50,6 +131,8 @@ write_file(const char *dir, const struct pack_file *file)
 			return -1;
 		*slash = '/';
 	}
+	if (link_file(last, path, file))
+		return 0;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 	    0600);
 	if (fd < 0)
@@ -86,16 +169,17 @@ static int
 write_pack(const struct policy_pack *pack, const char *parent,
     const char *final)
 {
-	char temp[PATH_MAX];
+	char temp[PATH_MAX], last[PATH_MAX];
 	int saved;
 	size_t i;
 
+	find_last(parent, last, sizeof(last));
 	if (snprintf(temp, sizeof(temp), "%s/" UNFINISHED "XXXXXX",
 	    parent) >=
 	    (int)sizeof(temp) || mkdtemp(temp) == NULL)
 		return -1;
 	for (i = 0; i < pack->files.n; i++)
-		if (write_file(temp, &pack->files.file[i]) != 0)
+		if (write_file(temp, last, &pack->files.file[i]) != 0)
 			break;
 	if (i == pack->files.n && sync_dir(temp) == 0 &&
 	    rename(temp, final) == 0)

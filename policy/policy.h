@@ -65,7 +65,8 @@ bool policy_pack_decides(const struct policy_pack *pack);
 const char *policy_pack_revision(const struct policy_pack *pack);
 
 /* Write the pack's files to dir/<64 hex of its digest>, whole or not at all;
- * where they are already, only their time is renewed.  dir is made (0700) if it
+ * where they are already, only their time is renewed.  What the pack that was kept
+ * last has too is not stored twice (hard links).  dir is made (0700) if it
  * is not there.  0, or -1 with a message. */
 int policy_pack_keep(const struct policy_pack *pack, const char *dir,
     char *err, size_t err_len);

@@ -1,4 +1,5 @@
 /* Packs and decisions through policy.h alone, as the broker sees them. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -288,6 +289,66 @@ leftovers_are_removed(void **state)
 	(void)state;
 }
 
+static ino_t
+inode_of(const char *parent, const char *digest, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", parent, digest + 7, name);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	return st.st_ino;
+}
+
+/* The digest of the pack with that data, kept in parent. */
+static void
+keep(const char *parent, const char *text, char digest[POLICY_DIGEST_LEN + 1])
+{
+	struct policy_pack *pack;
+	char err[200], path[PATH_MAX], there[POLICY_DIGEST_LEN + 1];
+
+	write_file("data.json", text);
+	pack = load();
+	assert_int_equal(policy_pack_keep(pack, parent, err, sizeof(err)), 0);
+	snprintf(digest, POLICY_DIGEST_LEN + 1, "%s", policy_pack_digest(pack));
+	policy_pack_unref(pack);
+	snprintf(path, sizeof(path), "%s/%s", parent, digest + 7);
+	assert_int_equal(policy_pack_digest_at(path, there, err, sizeof(err)), 0);
+	assert_string_equal(there, digest);
+}
+
+/* What a pack has in common with the one before is stored once, and only that. */
+static void
+unchanged_files_are_kept_once(void **state)
+{
+	char parent[] = "/tmp/cs-packs-XXXXXX", path[PATH_MAX];
+	char a[POLICY_DIGEST_LEN + 1], b[POLICY_DIGEST_LEN + 1],
+	    c[POLICY_DIGEST_LEN + 1], d[POLICY_DIGEST_LEN + 1];
+	FILE *f;
+
+	assert_non_null(mkdtemp(parent));
+	keep(parent, "{\"x\":1}", a);
+	keep(parent, "{\"x\":2}", b);
+	assert_int_equal(inode_of(parent, a, "plan.json"), inode_of(parent, b, "plan.json"));
+	assert_int_not_equal(inode_of(parent, a, "data.json"), inode_of(parent, b, "data.json"));
+	/* One that somebody wrote into is not what this pack has. */
+	snprintf(path, sizeof(path), "%s/%s/plan.json", parent, b + 7);
+	assert_non_null(f = fopen(path, "r+"));
+	assert_true(fputc(' ', f) == ' ' && fclose(f) == 0);
+	keep(parent, "{\"x\":3}", c);
+	assert_int_not_equal(inode_of(parent, c, "plan.json"), inode_of(parent, b, "plan.json"));
+	/* Nor is a link to it, however good what it leads to. */
+	snprintf(path, sizeof(path), "cd %s/%s && mv plan.json ../other && ln -s ../other plan.json",
+	    parent, c + 7);
+	assert_int_equal(system(path), 0);
+	keep(parent, "{\"x\":4}", d);
+	(void)inode_of(parent, d, "plan.json");
+	snprintf(path, sizeof(path), "rm -r %s", parent);
+	assert_int_equal(system(path), 0);
+	(void)state;
+}
+
 static void
 entry_point_is_needed_to_allow(void **state)
 {
@@ -418,7 +479,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(default_pack_denies), T(requests), T(obligations),
 		T(hostile_input), T(digest_covers_every_file), T(bad_packs),
-		T(leftovers_are_removed),
+		T(leftovers_are_removed), T(unchanged_files_are_kept_once),
 		T(entry_point_is_needed_to_allow), T(input_json),
 		T(input_json_again),
 		T(default_pack_is_not_overwritten), T(data_document),
