@@ -42,7 +42,7 @@ round_trip(void **state)
 	free(b);
 	/* it is not written over */
 	assert_int_equal(bundle_write(&options, err, sizeof(err)), -1);
-	assert_non_null(strstr(err, "exists"));
+	assert_non_null(strstr(err, "is there already"));
 	/* and holds what the directory holds */
 	snprintf(dir, sizeof(dir), "%s/dir", base);
 	options.out = dir;
