@@ -6,6 +6,7 @@
 #include "ledger/verify/member.h"
 
 #define CAN_ADMIT (RUN | GRANT | DECISION | USE)
+#define PARENT_TEXT (2 * TREE_HASH_LEN + 2)	/* bytes of it, a string of JSON */
 #define OF_A_RUN (DECISION | USE | OUTCOME)	/* and under another record, always */
 
 static enum links_kind
@@ -102,7 +103,7 @@ kept_as(uint64_t mark, enum links_kind kind)
 bool
 links_decode(struct record_slice value, uint8_t leaf[TREE_HASH_LEN])
 {
-	return value.len == 2 * TREE_HASH_LEN + 2 && value.ptr[0] == '"' &&
+	return value.len == PARENT_TEXT && value.ptr[0] == '"' &&
 	    record_hash_decode(value.ptr + 1, leaf);
 }
 
@@ -216,10 +217,24 @@ links_parent_run(const struct record_line *record, enum links_kind kind)
 	return (struct record_slice){ name.ptr + 1, name.len - 2 };
 }
 
+/* The parent that was named last, and its mark: what a run does stands under one
+ * record, so the next line mostly names it again. */
+struct parent_seen {
+	const char *text;	/* NULL: none */
+	uint64_t run, mark;
+};
+
+static bool
+named_again(const struct parent_seen *seen, struct record_slice parent, uint64_t run)
+{
+	return seen->text != NULL && seen->run == run && parent.len == PARENT_TEXT &&
+	    memcmp(parent.ptr, seen->text, PARENT_TEXT) == 0;
+}
+
 /* What it names, and that one's mark. */
 static void
 look_parent(const struct links *links, const struct record_line *record, uint64_t run,
-    struct links_fact *fact)
+    struct parent_seen *seen, struct links_fact *fact)
 {
 	uint8_t parent[TREE_HASH_LEN];
 
@@ -233,14 +248,18 @@ look_parent(const struct links *links, const struct record_line *record, uint64_
 			fact->names |= LACKS_ONE;
 		return;
 	}
-	if (!links_decode(record->parent, parent)) {
-		fact->names |= NO_LEAF;
-		return;
+	if (fact->kind == RUN)		/* it may have been opened below another */
+		run = links_run(links, links_parent_run(record, RUN));
+	if (!named_again(seen, record->parent, run)) {
+		if (!links_decode(record->parent, parent)) {
+			fact->names |= NO_LEAF;
+			return;
+		}
+		*seen = (struct parent_seen){ record->parent.ptr, run,
+		    mark_of(links, parent, run) };
 	}
 	fact->names |= A_PARENT;
-	/* a run may have been opened below another */
-	fact->parent = mark_of(links, parent, fact->kind != RUN ? run :
-	    links_run(links, links_parent_run(record, RUN)));
+	fact->parent = seen->mark;
 }
 
 /* What was not allowed admits nothing.  A question to a person is a decision too. */
@@ -323,6 +342,7 @@ links_look(const struct links *links, const struct walk_batch *batch,
     struct links_part *part)
 {
 	struct runs_seen seen = { .kept = { { .alike = 0 } } };
+	struct parent_seen parent = { .text = NULL };
 	const struct record_line *r;
 	struct links_fact *fact;
 	enum links_kind kind;
@@ -358,7 +378,7 @@ links_look(const struct links *links, const struct walk_batch *batch,
 		if ((kind & CAN_ADMIT) != 0)
 			fact->admits = kept_as(mark_of(links, batch->lines[i].leaf, run),
 			    links_consent_once(r, kind) ? GRANT : kind);
-		look_parent(links, r, run, fact);
+		look_parent(links, r, run, &parent, fact);
 		if (links->only == NULL)
 			part->runs.fact[on].requests += is_request(r, kind);
 		if ((kind & (USE | DECISION)) != 0 && !begins_allowed(r) &&
