@@ -199,6 +199,31 @@ static const struct cutting marked[] = {
 	{ "{\"patch\":\"@@ -1 +1,2 @@\\n+", "\\n+", "\\n line\"}", "escaped > escaped" },
 };
 
+/* Comments and frames: the piece in front has eight characters at least. */
+static const struct cutting commented[] = {
+	{ "x\n# key ", "\n# ", "\n# and so on\n", "escaped" },
+	{ "  // key\r\n  // ", "\r\n  // ", "\r\n  // end\r\n", "escaped" },
+	{ "/*\n * key ", "\n * ", "\n */\n", "escaped" },
+	{ "; ", "\n; ", "\n", "escaped" },
+	{ "-- ", "\n--   ", "\n", "escaped" },
+	{ "+# ", "\n+# ", "\n", "escaped" },
+	{ "| ", " |\n| ", " |\n", "escaped" },
+	{ "\xe2\x94\x82 ", " \xe2\x94\x82\n\xe2\x94\x82 ", " \xe2\x94\x82\n", "escaped" },
+	{ "\xe2\x94\x83 key ", "\n\xe2\x94\x83 ", "\n", "escaped" },
+};
+
+/* Lines of a log and numbered ones, in which nothing else stands. */
+static const struct cutting logged[] = {
+	{ "2026-11-29T09:59:59.9Z app[7]: ", "\n2026-11-29T10:00:00.12Z app[7]: ", "\n", "escaped" },
+	{ "Nov 29 12:00:01 host sh: ", "\nNov 29 12:00:02 host sh: ", "\n", "escaped" },
+	{ "web-1  | ", "\nweb-1  | ", "\n", "escaped" },
+	{ "     9\t", "\n    10\t", "\n", "escaped" },
+	{ "9:", "\r\n10:", "\r\n", "escaped" },
+	{ "a/b.txt:99:", "\na/b.txt:100:", "\n", "escaped" },
+	{ "     9\xe2\x86\x92", "\n    10\xe2\x86\x92", "\n", "escaped" },
+	{ "[INFO] ", "\n[INFO] ", "\n", "escaped" },
+};
+
 static const struct cutting streamed[] = {
 	{ "{\"delta\":\"", "\"}\n{\"delta\":\"", "\"}\n", "deltas" },
 	{ "{\"id\":1,\"text\": \"", "\", \"done\": false}\n{\"id\":1,\"text\": \"",
@@ -269,6 +294,36 @@ marks(void **state)
 	}
 }
 
+/* Cut once behind each of `from` characters, and every so many. */
+static void
+beyond(const struct cutting *c, size_t from)
+{
+	char text[1024];
+
+	for (size_t at = from; at < LEN; at++) {
+		write_cut(text, sizeof(text), c, GHP, at, 0);
+		is_found(c, text);
+		write_cut(text, sizeof(text), c, GHP, at, at);
+		is_found(c, text);
+	}
+}
+
+static void
+comments(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(commented); i++)
+		beyond(&commented[i], 10);
+}
+
+static void
+logs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(logged); i++)
+		beyond(&logged[i], 16);
+}
+
 static void
 deltas(void **state)
 {
@@ -294,6 +349,11 @@ apart(void **state)
 	static const struct cutting none[] = {
 		{ "@@ -1 +1 @@\n-key = ", "\n+", "\n", "" },
 		{ "> key = ", "\n>> ", "\n", "" },
+		{ "# key = ", "\n// ", "\n", "" },
+		{ "| ", " |\n# ", "\n", "" },
+		{ "12:00:01 a: ", "\n12:00:02 b: ", "\n", "" },
+		{ "12:00:01 a: x ", "\n12:00:02 a: ", "\n", "" },
+		{ "#define X ", "\n#", "\n", "" },
 		{ "[\"", "\", , \"", "\"]", "" },
 		{ "[\"", "\", + \"", "\"]", "" },
 		{ "{\"a\": \"", "\", \"", "\": 1}", "" },
@@ -349,14 +409,15 @@ static void
 streams(void **state)
 {
 	static const struct cutting *const all[] = { &concatenated[0], &continued[2], &marked[0],
-	    &marked[3], &streamed[1], &listed[2], &listed[7], &items[0] };
+	    &marked[3], &streamed[1], &listed[2], &listed[7], &items[0], &commented[2],
+	    &commented[6], &commented[7] };
 	char text[4096], moved[8192];
 	struct seen whole, cut;
 	size_t len, at;
 
 	(void)state;
 	for (size_t i = 0; i < N(all); i++) {
-		write_cut(text, sizeof(text), all[i], GHP, 9, 9);
+		write_cut(text, sizeof(text), all[i], GHP, 10, 10);
 		len = strlen(text);
 		whole = scan(text);
 		for (at = 0; at <= len; at++) {
@@ -381,6 +442,8 @@ main(void)
 		cmocka_unit_test(lists),
 		cmocka_unit_test(continuations),
 		cmocka_unit_test(marks),
+		cmocka_unit_test(comments),
+		cmocka_unit_test(logs),
 		cmocka_unit_test(deltas),
 		cmocka_unit_test(apart),
 		cmocka_unit_test(known),

@@ -76,14 +76,25 @@ size_t scan_join_continued(const struct scan_joint *joint);
  * are one value: "abc" + "def", with one operator or none, in one line or two; or two
  * of one list: "abc", "def". */
 struct scan_step scan_join_literals(const struct scan_joint *joint);
+/* At a line end behind "|", or at the rule of a frame in front of one, "│": the word
+ * that stands before it goes on behind the next line's frame. */
+struct scan_step scan_join_framed(const struct scan_joint *joint);
 
-/* ---- for join.c and literals.c ---- */
+/* ---- for join.c, marks.c and literals.c ---- */
 
 /* Bytes at text + at, the beginning of a line with such a character, that the line before it, in which the
  * joint is, has as its mark, too. */
 size_t scan_join_mark(const struct scan_joint *joint, size_t at);
 /* The same of a list's item, "- abc", behind one that is one word, too. */
 size_t scan_join_item(const struct scan_joint *joint, size_t at);
+#define SCAN_INDENT_MAX 64
+#define SCAN_ALONE_MIN 16	/* bytes of a value that is all that a log's line says */
+/* Bytes at text + at, the beginning of a line, that the line before it has, too, whose last
+ * word ends at `end`: a comment's mark or a frame; or, but for its numbers, what stands before a
+ * value in a log. */
+size_t scan_join_prefix(const struct scan_joint *joint, size_t end, size_t at);
+/* Bytes of a frame's rule at p: "│", "┃" or "║"; 0: none. */
+size_t scan_rule(const uint8_t *p, size_t len);
 /* Whether what ends at out and goes on at text + at is a value of the length that is
  * looked for; glued: with quotes, marks and the like between its pieces. */
 bool scan_join_enough(const struct scan_joint *joint, size_t at, bool glued);
@@ -91,7 +102,11 @@ bool scan_join_enough(const struct scan_joint *joint, size_t at, bool glued);
 /* ---- characters ---- */
 
 #define SCAN_IN_WORD 1
-extern const uint8_t scan_char[256];	/* that bit, and others of join.c */
+#define SCAN_IN_VALUE 2		/* and no "=", behind which a value begins */
+#define SCAN_IN_MARK 32		/* what lines begin with, beside their text */
+#define SCAN_IS_DIGIT 64
+#define SCAN_IS_UPPER 128
+extern const uint8_t scan_char[256];	/* these bits, and others of join.c */
 
 /* Of what tokens are made of. */
 static inline bool
@@ -104,6 +119,23 @@ static inline bool
 scan_is_space(uint8_t c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Blanks at p. */
+static inline size_t
+scan_join_indent(const uint8_t *p, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && i < SCAN_INDENT_MAX && (p[i] == ' ' || p[i] == '\t'))
+		i++;
+	return i;
+}
+
+static inline bool
+scan_is_end(uint8_t c)
+{
+	return c == '\n' || c == '\r';
 }
 
 static inline bool

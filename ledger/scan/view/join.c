@@ -6,25 +6,26 @@
 
 #define LETTERS 2	/* of any token: in its anchor alone, or in what is random */
 #define PART_MIN 8	/* a part of a word that a line end cuts in two */
-#define INDENT_MAX 64
-#define MARK_MAX 32
+#define FRAME_MAX 3	/* blanks in front of a frame, and one "|" */
 #define VALUE_MAX 512	/* bytes of a value that are looked at on either side */
-#define DIFF_LINES 8	/* that are looked at to tell a diff */
 
 #define WORD SCAN_IN_WORD	/* of what tokens are made of */
-#define VALUE 2		/* and no "=", behind which a value begins */
+#define VALUE SCAN_IN_VALUE
+#define MARK SCAN_IN_MARK
 #define LETTER 4
 #define BLANK 8
 #define GLUE 16		/* what stands between pieces, beside blanks */
 
 const uint8_t scan_char[256] = {
-	['0' ... '9'] = WORD | VALUE, ['A' ... 'Z'] = WORD | VALUE | LETTER,
-	['a' ... 'z'] = WORD | VALUE | LETTER, ['+'] = WORD | VALUE, ['/'] = WORD | VALUE,
-	['_'] = WORD | VALUE, ['-'] = WORD | VALUE, ['.'] = WORD | VALUE,
-	['~'] = WORD | VALUE, ['='] = WORD,
+	['0' ... '9'] = WORD | VALUE | SCAN_IS_DIGIT,
+	['A' ... 'Z'] = WORD | VALUE | LETTER | SCAN_IS_UPPER,
+	['a' ... 'z'] = WORD | VALUE | LETTER, ['+'] = WORD | VALUE | MARK,
+	['/'] = WORD | VALUE | MARK, ['_'] = WORD | VALUE, ['-'] = WORD | VALUE | MARK,
+	['.'] = WORD | VALUE, ['~'] = WORD | VALUE, ['='] = WORD,
 	[' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\n'] = BLANK,
-	['"'] = GLUE, ['\''] = GLUE, ['\\'] = GLUE, ['>'] = GLUE, ['&'] = GLUE, ['|'] = GLUE,
-	[','] = GLUE,
+	['"'] = GLUE, ['\''] = GLUE | MARK, ['\\'] = GLUE, ['>'] = GLUE | MARK, ['&'] = GLUE,
+	['|'] = GLUE | MARK, [','] = GLUE, ['#'] = MARK, ['*'] = MARK, [';'] = MARK,
+	['%'] = MARK, ['!'] = MARK, [':'] = MARK, [0x80 ... 0xff] = MARK,
 };
 
 static bool
@@ -122,105 +123,36 @@ scan_join_enough(const struct scan_joint *j, size_t at, bool glued)
 	    enough_after(j, at, glued ? BLANK | GLUE : BLANK, &value);
 }
 
-/* ---- marks ---- */
-
-/* What a line begins with: so many ">", then "+" or "-" of a diff. */
-struct mark {
-	unsigned quotes;
-	uint8_t sign;
-	size_t quotes_len, len;
-};
-
-static struct mark
-mark_of(const uint8_t *p, size_t len)
-{
-	struct mark mark = { 0, 0, 0, 0 };
-	size_t i = 0;
-
-	while (i < len && i < MARK_MAX && (p[i] == '>' || p[i] == ' ' || p[i] == '\t'))
-		mark.quotes += p[i++] == '>';
-	mark.len = mark.quotes_len = mark.quotes > 0 ? i : 0;
-	if (mark.len < len && (p[mark.len] == '+' || p[mark.len] == '-'))
-		mark.sign = p[mark.len++];
-	return mark;
-}
-
-/* Where the line begins of which text[at] is. */
-static size_t
-line_start(const uint8_t *text, size_t at)
-{
-	const uint8_t *end = memrchr(text, '\n', at);
-
-	return end == NULL ? 0 : (size_t)(end - text) + 1;
-}
-
-/* Whether the lines in front of the one that begins at `start` are a diff's, and no
- * base64 whose lines happen to begin so. */
-static bool
-in_diff(const uint8_t *text, size_t start)
-{
-	size_t end;
-	unsigned i;
-
-	for (i = 0; i < DIFF_LINES && start > 0; i++) {
-		end = start - 1;
-		start = line_start(text, end);
-		if (start == end || text[start] == '\r')
-			return true;
-		if (memchr(" +-\\", text[start], 4) == NULL)
-			return memmem(text + start, end - start, "@@ -", 4) != NULL;
-	}
-	return true;
-}
-
-size_t
-scan_join_mark(const struct scan_joint *j, size_t at)
-{
-	struct mark next, mark;
-	size_t start;
-
-	next = mark_of(j->text + at, j->len - at);
-	start = line_start(j->text, j->at);
-	mark = mark_of(j->text + start, j->at - start);
-	if (mark.quotes != next.quotes && (start > 0 || mark.quotes > 0))
-		return 0;	/* the first line of a view may lack its beginning */
-	if (mark.sign != next.sign)
-		return next.quotes_len;
-	return next.quotes > 0 || in_diff(j->text, start) ? next.len : 0;
-}
-
-static size_t
-indent_of(const uint8_t *p, size_t len)
-{
-	size_t i = 0;
-
-	while (i < len && i < INDENT_MAX && (p[i] == ' ' || p[i] == '\t'))
-		i++;
-	return i;
-}
-
-size_t
-scan_join_item(const struct scan_joint *j, size_t at)
-{
-	const uint8_t *next = j->text + at, *line;
-	size_t len = indent_of(next, j->len - at) + 2, start, i;
-
-	if (len + at >= j->len || next[len - 2] != '-' || next[len - 1] != ' ')
-		return 0;
-	start = line_start(j->text, j->at);
-	line = j->text + start;
-	if (j->at - start <= len || memcmp(line, next, len) != 0)
-		return 0;
-	for (i = len; i < j->at - start && !scan_is_space(line[i]); i++)
-		;
-	return i == j->at - start ? len : 0;
-}
-
 /* ---- lines ---- */
 
-/* To the next line's word from `at`, a line end.  At most one line is empty. */
+/* Whether the last n of these bytes that end at p are a value's, as far as a few of them say. */
+static bool
+ends_value(const uint8_t *p, size_t len, size_t n)
+{
+	unsigned all = VALUE;
+
+	if (len < n)
+		return false;
+	for (; n > 4; n -= n > 8 ? 4 : 2)
+		all &= scan_char[p[-(ptrdiff_t)n]];
+	return all != 0;
+}
+
+/* By what the next line begins with, behind its blanks, and by how long a word ends in front
+ * of it: most lines have no mark, and most words are short. */
+static bool
+may_be_marked(const struct scan_joint *j, size_t end, uint8_t first)
+{
+	if (scan_is_mark(first))
+		return true;
+	return is(first, MARK) ? ends_value(j->out, j->out_len, PART_MIN) :
+	    ends_value(j->text + end, end, SCAN_ALONE_MIN);
+}
+
+/* To the next line's word from `at`, a line end; the word in front of that ended at
+ * `end`.  At most one line is empty. */
 static size_t
-next_line(const struct scan_joint *j, size_t at, bool *marked)
+next_line(const struct scan_joint *j, size_t end, size_t at, bool *marked)
 {
 	const uint8_t *p = j->text;
 	size_t ends = 0, indent, mark;
@@ -229,14 +161,28 @@ next_line(const struct scan_joint *j, size_t at, bool *marked)
 		ends += p[at++] == '\n';
 	if (ends > 2)
 		return j->len;
-	indent = indent_of(p + at, j->len - at);
-	if (at + indent == j->len || !scan_is_mark(p[at + indent]))
-		return at + indent;	/* most lines have none */
-	if ((mark = scan_join_item(j, at)) == 0 && indent == 0)
+	indent = scan_join_indent(p + at, j->len - at);
+	if (at + indent == j->len)
+		return j->len;
+	if (!may_be_marked(j, end, p[at + indent]))
+		return at + indent;
+	mark = scan_join_prefix(j, end, at);
+	if (mark == 0 && scan_is_mark(p[at + indent]) &&
+	    (mark = scan_join_item(j, at)) == 0 && indent == 0)
 		mark = scan_join_mark(j, at);
 	*marked = mark > 0;
 	at += mark;
-	return at + indent_of(p + at, j->len - at);
+	return at + scan_join_indent(p + at, j->len - at);
+}
+
+/* Whether the pieces on both sides may be one word's. */
+static bool
+are_one(const struct scan_joint *j, size_t at, bool marked)
+{
+	return at < j->len && scan_in_word(j->text[at]) &&
+	    (word_before(j->out, j->out_len, PART_MIN) == PART_MIN ||
+	    word_after(j->text + at, j->len - at, PART_MIN) == PART_MIN) &&
+	    scan_join_enough(j, at, marked);
 }
 
 size_t
@@ -247,13 +193,32 @@ scan_join_word(const struct scan_joint *j)
 
 	if (j->out_len == 0 || !scan_in_word(j->out[-1]))
 		return 0;
-	at = next_line(j, j->at, &marked);
-	if (at == j->len || !scan_in_word(j->text[at]))
-		return 0;
-	if (word_before(j->out, j->out_len, PART_MIN) < PART_MIN &&
-	    word_after(j->text + at, j->len - at, PART_MIN) < PART_MIN)
-		return 0;
-	return scan_join_enough(j, at, marked) ? at - j->at : 0;
+	at = next_line(j, j->at, j->at, &marked);
+	return are_one(j, at, marked) ? at - j->at : 0;
+}
+
+struct scan_step
+scan_join_framed(const struct scan_joint *j)
+{
+	const size_t rule = scan_rule(j->text + j->at, j->len - j->at), end = j->at + rule;
+	struct scan_joint inner = *j;
+	bool marked = false;
+	size_t back = 0, at;
+
+	if (rule == 0)
+		back = j->out_len > 0 && j->out[-1] == '|';
+	if ((rule == 0 && back == 0) || end == j->len || !scan_is_end(j->text[end]))
+		return SCAN_NO_STEP;
+	while (back < j->out_len && back < FRAME_MAX && j->out[-1 - (ptrdiff_t)back] == ' ')
+		back++;
+	if (back >= j->out_len || back > j->at || !scan_in_word(j->out[-1 - (ptrdiff_t)back]))
+		return SCAN_NO_STEP;
+	inner.out -= back;
+	inner.out_len -= back;
+	at = next_line(&inner, j->at - back, end, &marked);
+	if (!marked || !are_one(&inner, at, true))
+		return SCAN_NO_STEP;
+	return (struct scan_step){ at - j->at, 0, { 0 }, back };
 }
 
 size_t
@@ -264,7 +229,7 @@ scan_join_continued(const struct scan_joint *j)
 
 	if (j->out_len == 0 || !scan_in_word(j->out[-1]))
 		return 0;
-	at = next_line(j, j->at + 1, &marked);
+	at = next_line(j, j->at, j->at + 1, &marked);
 	return at < j->len && scan_in_word(j->text[at]) && scan_join_enough(j, at, true) ?
 	    at - j->at : 0;
 }

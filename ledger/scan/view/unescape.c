@@ -145,6 +145,19 @@ wide_at(const struct work *w, const uint8_t *p, size_t len)
 }
 
 static struct scan_step
+line_end(const struct work *w)
+{
+	struct scan_step step = SCAN_NO_STEP;
+	struct scan_joint joint = joint_at(w, 0);
+
+	step.used = scan_join_word(&joint);
+	if (step.used == 0)
+		step = scan_join_literals(&joint);
+	return step.used == 0 && joint.out_len > 0 && joint.out[-1] == '|' ?
+	    scan_join_framed(&joint) : step;
+}
+
+static struct scan_step
 step_at(const struct work *w)
 {
 	const uint8_t *p = w->part->text + w->at;
@@ -156,9 +169,7 @@ step_at(const struct work *w)
 	case ESCAPE:
 		return escape_at(w, p, len);
 	case LINE_END:
-		joint = joint_at(w, 0);
-		step.used = scan_join_word(&joint);
-		return step.used > 0 ? step : scan_join_literals(&joint);
+		return line_end(w);
 	case QUOTE:
 		joint = joint_at(w, 0);
 		return scan_join_literals(&joint);
@@ -174,7 +185,11 @@ step_at(const struct work *w)
 		step.used = scan_escape_colour(p, len);
 		return step;
 	default:
-		return scan_escape_utf8(p, len);
+		step = scan_escape_utf8(p, len);
+		if (step.used > 0 || scan_rule(p, len) == 0)
+			return step;
+		joint = joint_at(w, 0);
+		return scan_join_framed(&joint);
 	}
 }
 
