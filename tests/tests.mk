@@ -4,6 +4,7 @@
 #   make check            all of it, with sanitizers and analyzers
 #   make unit scenario    parts of it
 #   make check-one T=tests/scenario/x   one test, its output shown
+#   make late T=tests/scenario/x        the same while every call may take longer
 
 NO_LTO    := $(if $(LTO),-fno-lto)
 UNIT_BINS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -45,7 +46,12 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(SUPPORT) $(ARCHIVES)
 $(BUILD)/tests/policy_conformance: $(BUILD)/tests/tools/policy_conformance
 	ln -f $< $@
 
-.PHONY: check fuzz fuzz-bins bench unit scenario fuzz-replay check-one test-bins
+# See late.c.
+$(BUILD)/tests/late.so: tests/late.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(NO_LTO) $(filter-out -pie,$(LDFLAGS)) -fPIC -shared -o $@ $< -ldl
+
+.PHONY: check fuzz fuzz-bins bench unit scenario fuzz-replay check-one late test-bins
 test-bins: $(BINS) $(UNIT_BINS) $(FUZZ_BINS) $(TOOL_BINS) $(BUILD)/tests/policy_conformance
 
 unit: $(UNIT_BINS)
@@ -59,6 +65,9 @@ scenario: $(BINS) $(TOOL_BINS)
 
 check-one: test-bins
 	tests/run --build $(BUILD) --verbose $(T)
+
+late: test-bins $(BUILD)/tests/late.so
+	tests/run --build $(BUILD) --verbose --timeout 1800 --preload $(BUILD)/tests/late.so $(T)
 
 # The long fuzzing: FUZZ_SECONDS for each target.
 fuzz-bins: $(FUZZ_BINS)
