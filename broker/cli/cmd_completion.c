@@ -277,7 +277,7 @@ cmd_completion(const struct opts *opts)
 
 	if (opts->n_rest == 2 && strcmp(opts->rest[0], "names") == 0)
 		return cmd_names(opts->rest[1]) == 0 ? CLI_OK :
-		    cli_usage("names of secrets, bindings, runs or packs");
+		    cli_usage("names of secrets, bindings, runs, approvals, packs or services");
 	if (strcmp(shell, "bash") == 0)
 		bash();
 	else if (strcmp(shell, "zsh") == 0)

@@ -11,8 +11,8 @@
  * cmd_names(), or NULL. */
 const char *cmd_names_kind(const char *path, const char *option);
 
-/* One a line, on standard output: "secrets", "bindings", "runs", "packs", "services".
- * 0, or -1 for another kind.  Only such as no shell finds anything in. */
+/* One a line, on standard output: "secrets", "bindings", "runs", "approvals", "packs",
+ * "services".  0, or -1 for another kind.  Only such as no shell finds anything in. */
 int cmd_names(const char *kind);
 
 #endif
