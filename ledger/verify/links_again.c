@@ -30,7 +30,8 @@ match(struct links *links, const struct walk_line *line, uint64_t index)
 		}
 		if ((l->found & (USE | DECISION)) != 0 && !links_allowed(&line->record))
 			l->found = REFUSAL;
-		if (links_ended(&line->record, l->found))
+		if (links_ended(&line->record, l->found) || (l->kind == OUTCOME &&
+		    l->found == DECISION && !links_request(&line->record)))
 			l->found = TEARDOWN;
 		l->foreign = !same_run(l, &line->record);
 		l->consent = links_consent_once(&line->record, l->found);

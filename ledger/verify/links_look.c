@@ -231,6 +231,18 @@ named_again(const struct parent_seen *seen, struct record_slice parent, uint64_t
 	    memcmp(parent.ptr, seen->text, PARENT_TEXT) == 0;
 }
 
+/* What it can admit, under its mark.  What is no request has no outcome: it is taken for one
+ * that has had it, and looked up. */
+static uint64_t
+admits(const struct links *links, const struct walk_line *line, enum links_kind kind,
+    uint64_t run, bool request)
+{
+	const bool once = links_consent_once(&line->record, kind);
+	const uint64_t kept = kept_as(mark_of(links, line->leaf, run), once ? GRANT : kind);
+
+	return kind == DECISION && !once && !request ? kept ^ UNTOUCHED : kept;
+}
+
 /* What it names, and that one's mark. */
 static void
 look_parent(const struct links *links, const struct record_line *record, uint64_t run,
@@ -350,6 +362,7 @@ links_look(const struct links *links, const struct walk_batch *batch,
 	uint32_t alike = ALIKE_NONE;
 	uint64_t run = 0;
 	unsigned i, on = 0;
+	bool request;
 
 	part->count = part->runs.count = 0;
 	for (i = 0; i < batch->count; i++) {
@@ -375,12 +388,12 @@ links_look(const struct links *links, const struct walk_batch *batch,
 		fact->line = (uint16_t)i;
 		fact->kind = (uint8_t)kind;
 		fact->admits = 0;
+		request = is_request(r, kind);
 		if ((kind & CAN_ADMIT) != 0)
-			fact->admits = kept_as(mark_of(links, batch->lines[i].leaf, run),
-			    links_consent_once(r, kind) ? GRANT : kind);
+			fact->admits = admits(links, &batch->lines[i], kind, run, request);
 		look_parent(links, r, run, &parent, fact);
 		if (links->only == NULL)
-			part->runs.fact[on].requests += is_request(r, kind);
+			part->runs.fact[on].requests += request;
 		if ((kind & (USE | DECISION)) != 0 && !begins_allowed(r) &&
 		    !links_allowed(r))
 			look_refused(links, r, run, fact);

@@ -261,6 +261,8 @@ take_session(struct runs *runs, const struct record_line *r, bool closes)
 
 /* ---- records about a run ---- */
 
+#define ODD_RUN "a run whose state is none that this version knows: neither open nor closed"
+
 /* The first one counts. */
 static void
 take_place(struct runs *runs, struct place *place, const struct walk_batch *batch,
@@ -277,7 +279,6 @@ take_run(struct runs *runs, uint64_t number, struct run *run,
     const struct walk_batch *batch, unsigned i)
 {
 	const struct record_line *r = &batch->lines[i].record;
-	struct record_slice state;
 
 	if (run->over)
 		note(runs, batch, i, "after_teardown", "a run is gone on with behind its teardown");
@@ -288,9 +289,8 @@ take_run(struct runs *runs, uint64_t number, struct run *run,
 		take_place(runs, &run->opened, batch, i, "a run is opened that was opened before");
 	else if (member_is(r->body, "state", "closed"))
 		take_place(runs, &run->closed, batch, i, "a run is closed that was closed before");
-	else if (member_find(r->body, "state", &state))
-		note_as(runs, batch, i, VERIFY_NOT_ESTABLISHED, "unknown_value",
-		    "a run whose state is none that this version knows: neither open nor closed");
+	else if (!run->over)
+		note_as(runs, batch, i, VERIFY_NOT_ESTABLISHED, "unknown_value", ODD_RUN);
 }
 
 static bool
@@ -442,6 +442,14 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 
 /* ---- a bundle's, one by one ---- */
 
+/* A run of another name, right below one that counts. */
+static bool
+is_below(const struct runs *runs, const struct record_line *r)
+{
+	return record_slice_is(r->type, "run") &&
+	    unended_find(runs->unended, above(runs, r)) != NULL;
+}
+
 /* Its run and those below it; what else was going on is none of theirs. */
 static void
 count_budget(struct runs *runs, const struct walk_batch *batch, unsigned i, bool ours)
@@ -451,8 +459,10 @@ count_budget(struct runs *runs, const struct walk_batch *batch, unsigned i, bool
 	const bool known = unended_find(runs->unended, number) != NULL;
 
 	if (!known && record_slice_is(r->type, "run") && member_is(r->body, "state", "open") &&
-	    (ours || unended_find(runs->unended, above(runs, r)) != NULL))
+	    (ours || is_below(runs, r)))
 		await_end(runs, number, batch, i);
+	else if (!known && !ours && is_below(runs, r) && !member_is(r->body, "state", "closed"))
+		note_as(runs, batch, i, VERIFY_NOT_ESTABLISHED, "unknown_value", ODD_RUN);
 	else if (known && record_slice_is(r->type, "teardown"))
 		end_run(runs, number, batch, i);
 	else if (known && record_slice_is(r->type, "outcome"))

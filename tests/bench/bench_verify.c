@@ -53,15 +53,17 @@ fill(struct maker *maker, size_t n)
 	uint64_t at, run;
 
 	maker_add(maker, "b", "open", NULL, "{}");
-	run = maker_add(maker, "b", "run", "x", "{}");
+	run = maker_add(maker, "b", "run", "x", "{\"state\":\"open\"}");
 	use_body(maker, run, 0, 0, body);
 	at = maker_add(maker, "b", "use", "x", body);
 	bare = maker->line[at].len + 6;
 	pad = bare < LINE ? LINE - bare : 0;
-	for (i = 3; i < n - 1; i++) {
+	for (i = 3; i < n - 3; i++) {
 		use_body(maker, run, i, pad, body);
 		maker_add(maker, "b", "use", "x", body);
 	}
+	maker_add(maker, "b", "run", "x", "{\"state\":\"closed\"}");
+	maker_add(maker, "b", "teardown", "x", "{}");
 	maker_add(maker, "b", "close", NULL, "{}");
 	maker_seal(maker);
 }

@@ -30,68 +30,6 @@ parent(uint64_t of)
 	return body;
 }
 
-/* From the outcome up to the run. */
-static void
-good_parents(void **state)
-{
-	uint64_t run, grant, decision;
-
-	restart();
-	run = maker_add(&m, "s", "run", "r", "{}");
-	grant = maker_add(&m, "s", "grant", "r", parent(run));
-	decision = maker_add(&m, "s", "decision", "r", parent(run));
-	maker_add(&m, "s", "outcome", "r", parent(maker_add(&m, "s", "use", "r", parent(grant))));
-	maker_add(&m, "s", "outcome", "r", parent(decision));
-	maker_add(&m, "s", "refusal", "r", parent(grant));
-	maker_add(&m, "s", "grant", "r", parent(grant));
-	maker_add(&m, "s", "run", "r", parent(run));
-	maker_add(&m, "s", "run", "child", parent(run));
-	maker_add(&m, "s", "teardown", "r", parent(run));
-	maker_add(&m, "s", "coverage", NULL, "{\"parent\":7}");
-	if (close_and_verify() != VERIFY_COMPLETE)
-		case_say(&c);
-	assert_int_equal(c.result.verdict, VERIFY_COMPLETE);
-}
-
-static void
-bad_parents(void **state)
-{
-	static const char *const bodies[] = { ALLOWED "\"parent\":1}", ALLOWED "\"parent\":\"\"}",
-	    ALLOWED "\"parent\":null}", ALLOWED "\"parent\":\"00\"}",
-	    ALLOWED "\"parent\":\"00000000000000000000000000000000000000000000000000000000000000AA\"}",
-	    ALLOWED "\"parent\":\"0000000000000000000000000000000000000000000000000000000000000000\"}" };
-	/* a type, and what it may not name */
-	static const char *const pairs[][2] = { { "use", "use" }, { "use", "teardown" },
-	    { "outcome", "run" }, { "outcome", "grant" }, { "grant", "use" },
-	    { "teardown", "grant" }, { "run", "open" }, { "use", "refusal" } };
-	const struct verify_finding *f;
-	uint64_t at;
-	size_t i;
-
-	for (i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
-		restart();
-		at = maker_add(&m, "s", "use", "r", bodies[i]);
-		assert_int_equal(close_and_verify(), VERIFY_GAP);
-		f = case_find(&c, "parent");
-		assert_non_null(f);
-		assert_int_equal(f->index, at);
-		assert_int_equal(f->line, at + 1);
-		assert_string_equal(f->type, "use");
-		assert_int_equal(c.result.finding_count, 1);
-		assert_int_equal(c.result.integrity.verdict, VERIFY_COMPLETE);
-		assert_int_equal(c.result.completeness.verdict, VERIFY_GAP);
-	}
-	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		restart();
-		at = strcmp(pairs[i][1], "open") == 0 ? 0 :
-		    maker_add(&m, "s", pairs[i][1], "r", "{}");
-		maker_add(&m, "s", pairs[i][0], "r", parent(at));
-		assert_int_equal(close_and_verify(), VERIFY_GAP);
-		assert_non_null(f = case_find(&c, "parent"));
-		assert_int_equal(f->index, at + 1);
-	}
-}
-
 /* A body with a parent and something more. */
 static const char *
 of(uint64_t at, const char *more)
@@ -116,13 +54,102 @@ under(uint64_t at, const char *more)
 	return text;
 }
 
+/* Runs that are open, to be torn down before the ledger's session closes. */
+static struct { const char *name; uint64_t at; } opened[4];
+static unsigned runs;
+
+static void
+begin(void)
+{
+	restart();
+	runs = 0;
+}
+
+static uint64_t
+open_run(const char *name, const char *text)
+{
+	opened[runs].name = name;
+	return opened[runs++].at = maker_add(&m, "s", "run", name, text);
+}
+
+static enum verify_verdict
+end_and_verify(void)
+{
+	for (unsigned i = 0; i < runs; i++) {
+		maker_add(&m, "s", "run", opened[i].name, of(opened[i].at, ",\"state\":\"closed\""));
+		maker_add(&m, "s", "teardown", opened[i].name, of(opened[i].at, ""));
+	}
+	runs = 0;
+	return close_and_verify();
+}
+
+/* From the outcome up to the run. */
+static void
+good_parents(void **state)
+{
+	uint64_t run, grant, decision;
+
+	begin();
+	run = open_run("r", "{\"state\":\"open\"}");
+	grant = maker_add(&m, "s", "grant", "r", parent(run));
+	decision = maker_add(&m, "s", "decision", "r", parent(run));
+	maker_add(&m, "s", "outcome", "r", parent(maker_add(&m, "s", "use", "r", parent(grant))));
+	maker_add(&m, "s", "outcome", "r", parent(decision));
+	maker_add(&m, "s", "refusal", "r", parent(grant));
+	maker_add(&m, "s", "grant", "r", parent(grant));
+	open_run("child", of(run, ",\"state\":\"open\",\"parent_run\":\"r\""));
+	maker_add(&m, "s", "coverage", NULL, "{\"parent\":7}");
+	if (end_and_verify() != VERIFY_COMPLETE)
+		case_say(&c);
+	assert_int_equal(c.result.verdict, VERIFY_COMPLETE);
+}
+
+static void
+bad_parents(void **state)
+{
+	static const char *const bodies[] = { ALLOWED "\"parent\":1}", ALLOWED "\"parent\":\"\"}",
+	    ALLOWED "\"parent\":null}", ALLOWED "\"parent\":\"00\"}",
+	    ALLOWED "\"parent\":\"00000000000000000000000000000000000000000000000000000000000000AA\"}",
+	    ALLOWED "\"parent\":\"0000000000000000000000000000000000000000000000000000000000000000\"}" };
+	/* a type, and what it may not name */
+	static const char *const pairs[][2] = { { "use", "use" }, { "use", "teardown" },
+	    { "outcome", "run" }, { "outcome", "grant" }, { "grant", "use" },
+	    { "teardown", "grant" }, { "run", "open" }, { "run", "use" }, { "use", "refusal" } };
+	const struct verify_finding *f;
+	uint64_t at;
+	size_t i;
+
+	for (i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		begin();
+		at = maker_add(&m, "s", "use", "r", bodies[i]);
+		assert_int_equal(end_and_verify(), VERIFY_GAP);
+		f = case_find(&c, "parent");
+		assert_non_null(f);
+		assert_int_equal(f->index, at);
+		assert_int_equal(f->line, at + 1);
+		assert_string_equal(f->type, "use");
+		assert_int_equal(c.result.finding_count, 1);
+		assert_int_equal(c.result.integrity.verdict, VERIFY_COMPLETE);
+		assert_int_equal(c.result.completeness.verdict, VERIFY_GAP);
+	}
+	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		begin();
+		at = strcmp(pairs[i][1], "open") == 0 ? 0 :
+		    maker_add(&m, "s", pairs[i][1], "r", "{}");
+		maker_add(&m, "s", pairs[i][0], "r", parent(at));
+		assert_int_equal(end_and_verify(), VERIFY_GAP);
+		assert_non_null(f = case_find(&c, "parent"));
+		assert_int_equal(f->index, at + 1);
+	}
+}
+
 /* One finding, of that code and record. */
 static void
 finds_one(const char *code, uint64_t at)
 {
 	const struct verify_finding *f;
 
-	if (close_and_verify() != VERIFY_GAP || c.result.finding_count != 1)
+	if (end_and_verify() != VERIFY_GAP || c.result.finding_count != 1)
 		case_say(&c);
 	assert_int_equal(c.result.verdict, VERIFY_GAP);
 	assert_int_equal(c.result.finding_count, 1);
@@ -146,11 +173,11 @@ outcomes(void **state)
 	uint64_t run, use, decision;
 	unsigned far;
 
-	restart();
+	begin();
 	finds_one("parent", maker_add(&m, "s", "outcome", "r", "{}"));
 	for (far = 0; far < 2; far++) {
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
 		use = maker_add(&m, "s", "use", "r", of(run, ""));
 		decision = maker_add(&m, "s", "decision", "r", of(run, ""));
 		maker_add(&m, "s", "outcome", "r", of(use, ""));
@@ -183,13 +210,13 @@ admissions(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
 		at = maker_add(&m, "s", cases[i].type, "r", under(run, cases[i].more));
 		if (cases[i].code != NULL)
 			finds_one(cases[i].code, at);
 		else
-			assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
+			assert_int_equal(end_and_verify(), VERIFY_COMPLETE);
 	}
 }
 
@@ -197,22 +224,22 @@ admissions(void **state)
 static void
 good_records_that_admit_nothing(void **state)
 {
-	static const char *const types[] = { "use", "decision", "refusal", "grant", "run" };
+	static const char *const types[] = { "use", "decision", "refusal", "grant" };
 	uint64_t run, at;
 	unsigned far;
 	size_t i;
 
 	for (far = 0; far < 2; far++) {
-		for (i = 0; i < 5; i++) {	/* what was done admits its outcome */
-			restart();
-			run = maker_add(&m, "s", "run", "r", "{}");
+		for (i = 0; i < 4; i++) {	/* what was done admits its outcome */
+			begin();
+			run = open_run("r", "{\"state\":\"open\"}");
 			at = maker_add(&m, "s", "use", "r", of(run, ""));
 			crowd(far * 400);
 			finds_one("parent", maker_add(&m, "s", types[i], "r", of(at, "")));
 		}
 		for (i = 0; i < 4; i++) {	/* a grant's end */
-			restart();
-			run = maker_add(&m, "s", "run", "r", "{}");
+			begin();
+			run = open_run("r", "{\"state\":\"open\"}");
 			at = maker_add(&m, "s", "grant", "r", of(run, ",\"state\":\"issued\",\"requests\":1"));
 			at = maker_add(&m, "s", "grant", "r", of(at, ",\"state\":\"revoked\""));
 			crowd(far * 400);
@@ -230,13 +257,13 @@ nobody_s(void **state)
 	size_t i;
 
 	for (i = 0; i < 3; i++) {
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
 		at = i < 2 ? run : maker_add(&m, "s", "use", "r", of(run, ""));
 		finds_one("parent", maker_add(&m, "s", types[i], NULL, of(at, "")));
-		restart();
+		begin();
 		finds_one("parent", maker_add(&m, "s", types[i], "r", ALLOWED "\"a\":1}"));
-		restart();
+		begin();
 		finds_one(i < 2 ? "refused" : "parent", maker_add(&m, "s", types[i], NULL, "{}"));
 	}
 }
@@ -249,20 +276,44 @@ outcomes_of_nothing(void **state)
 	unsigned far;
 
 	for (far = 0; far < 2; far++) {
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
 		ask = maker_add(&m, "s", "decision", "r", under(run, ",\"decision\":\"ask\""));
 		crowd(far * 400);
 		finds_one("parent", maker_add(&m, "s", "outcome", "r", of(ask, "")));
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
 		at = maker_add(&m, "s", "use", "r", under(run, ",\"decision\":\"deny\""));
 		crowd(far * 400);
-		maker_add(&m, "s", "outcome", "r", of(at, ""));
-		assert_int_equal(close_and_verify(), VERIFY_GAP);
+		ask = maker_add(&m, "s", "outcome", "r", of(at, ""));
+		assert_int_equal(end_and_verify(), VERIFY_GAP);
 		assert_int_equal(c.result.finding_count, 2);
 		assert_int_equal(case_find(&c, "refused")->index, at);
-		assert_int_equal(case_find(&c, "parent")->index, m.count - 2);
+		assert_int_equal(case_find(&c, "parent")->index, ask);
+	}
+}
+
+/* What is no request has no outcome, and admits all else that a decision does. */
+static void
+actions(void **state)
+{
+	static const char *const types[] = { "use", "decision", "grant", "refusal" };
+	uint64_t run, action;
+	unsigned i, far;
+
+	for (far = 0; far < 2; far++) {
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
+		action = maker_add(&m, "s", "decision", "r", of(run, ",\"kind\":\"action\""));
+		crowd(far * 400);
+		for (i = 0; i < 4; i++)
+			maker_add(&m, "s", types[i], "r", of(action, ""));
+		assert_int_equal(end_and_verify(), VERIFY_COMPLETE);
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
+		action = maker_add(&m, "s", "decision", "r", of(run, ",\"kind\":\"action\""));
+		crowd(far * 400);
+		finds_one("parent", maker_add(&m, "s", "outcome", "r", of(action, "")));
 	}
 }
 
@@ -270,15 +321,15 @@ outcomes_of_nothing(void **state)
 static void
 other_runs(void **state)
 {
-	static const char *const types[] = { "use", "decision", "grant", "outcome", "teardown" };
+	static const char *const types[] = { "use", "decision", "grant", "outcome", "scan" };
 	uint64_t run, use, at;
 	unsigned i, far;
 
 	for (i = 0; i < 5; i++) {
 		for (far = 0; far < 2; far++) {
-			restart();
-			run = maker_add(&m, "s", "run", "r", "{}");
-			maker_add(&m, "s", "run", "other", of(run, ""));
+			begin();
+			run = open_run("r", "{\"state\":\"open\"}");
+			open_run("other", of(run, ",\"state\":\"open\""));
 			use = maker_add(&m, "s", "use", "r", of(run, ""));
 			crowd(far * 400);
 			maker_add(&m, "s", "refusal", "other", of(run, ""));
@@ -303,12 +354,12 @@ runs_own(void **state)
 
 	for (i = 0; i < 4; i++) {
 		for (far = 0; far < 2; far++) {
-			restart();
-			run = maker_add(&m, "s", "run", "r", "{}");
+			begin();
+			run = open_run("r", "{\"state\":\"open\"}");
 			crowd(far * 400);
 			at = maker_add(&m, "s", "run", "other", of(run, cases[i].more));
 			maker_add(&m, "s", "teardown", "other", "{}");
-			(void)close_and_verify();
+			(void)end_and_verify();
 			if ((case_find(&c, "parent") == NULL) != cases[i].good)
 				fail_msg("case %u, far %u", i, far);
 			if (!cases[i].good)
@@ -323,18 +374,18 @@ grant_states(void **state)
 {
 	uint64_t run, grant;
 
-	restart();
-	run = maker_add(&m, "s", "run", "r", "{}");
+	begin();
+	run = open_run("r", "{\"state\":\"open\"}");
 	grant = maker_add(&m, "s", "grant", "r", of(run, ",\"state\":\"halted\""));
 	maker_add(&m, "s", "use", "r", of(grant, ""));
-	assert_int_equal(close_and_verify(), VERIFY_NOT_ESTABLISHED);
+	assert_int_equal(end_and_verify(), VERIFY_NOT_ESTABLISHED);
 	assert_int_equal(c.result.finding_count, 1);
 	assert_int_equal(case_find(&c, "unknown_value")->index, grant);
 	/* it hides nothing else */
-	restart();
+	begin();
 	run = maker_add(&m, "s", "outcome", "r", "{}");
 	grant = maker_add(&m, "s", "grant", "r", of(run, ",\"state\":1"));
-	assert_int_equal(close_and_verify(), VERIFY_GAP);
+	assert_int_equal(end_and_verify(), VERIFY_GAP);
 	assert_non_null(case_find(&c, "unknown_value"));
 	assert_true(c.result.finding_count >= 3);
 }
@@ -357,7 +408,7 @@ grants(void **state)
 
 	for (i = 0; i < 3; i++) {
 		for (far = 0; far < 2; far++) {
-			restart();
+			begin();
 			grant = maker_add(&m, "s", "grant", "r", terms[i]);
 			other = maker_add(&m, "s", "grant", "r", "{}");
 			for (k = 0; k < uses[i]; k++)
@@ -391,8 +442,8 @@ consents_once(void **state)
 	for (first = 0; first < 3; first++) {
 		for (then = 0; then < 3; then++) {
 			for (far = 0; far < 2; far++) {
-				restart();
-				run = maker_add(&m, "s", "run", "r", "{}");
+				begin();
+				run = open_run("r", "{\"state\":\"open\"}");
 				one = consent(run, "{\"asked\":\"x\",\"for\":\"once\"}");
 				maker_add(&m, "s", types[first], "r", of(one, ""));
 				crowd(far * 400);
@@ -413,24 +464,24 @@ consents(void **state)
 	unsigned i, far;
 
 	for (i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
 		one = consent(run, wide[i]);
 		for (unsigned k = 0; k < 2000; k++)
 			use_of(one);
-		close_and_verify();
+		end_and_verify();
 		assert_int_equal(c.result.finding_count, 0);
 	}
 	for (far = 0; far < 2; far++) {
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
 		one = consent(run, "{\"for\":\"once\"}");
 		crowd(far * 400);
 		finds_one("parent", maker_add(&m, "s", "outcome", "r", of(one, "")));
 		/* nor is it of another run */
-		restart();
-		run = maker_add(&m, "s", "run", "r", "{}");
-		maker_add(&m, "s", "run", "q", "{}");
+		begin();
+		run = open_run("r", "{\"state\":\"open\"}");
+		open_run("q", "{\"state\":\"open\"}");
 		one = consent(run, "{\"for\":\"once\"}");
 		crowd(far * 400);
 		finds_one("parent", maker_add(&m, "s", "use", "q", of(one, "")));
@@ -444,7 +495,7 @@ grants_within(void **state)
 	uint64_t grant[300];
 	unsigned i, k;
 
-	restart();
+	begin();
 	for (i = 0; i < 300; i++)
 		grant[i] = maker_add(&m, "s", "grant", "r",
 		    i % 3 == 0 ? "{\"requests\":1}" : "{\"requests\":3}");
@@ -452,7 +503,7 @@ grants_within(void **state)
 		for (i = 0; i < 300; i++)
 			if (k == 0 || i % 3 != 0)
 				use_of(grant[i]);
-	assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
+	assert_int_equal(end_and_verify(), VERIFY_COMPLETE);
 }
 
 /* One that comes later is none: the ledger is made twice, since a leaf can
@@ -462,13 +513,13 @@ later_parent(void **state)
 {
 	uint64_t run;
 
-	restart();
+	begin();
 	maker_add(&m, "t", "open", NULL, "{}");
 	maker_add(&m, "t", "run", "r", "{}");
 	maker_add(&m, "t", "close", NULL, "{}");
 	parent(2);
 	/* the same stream t, behind the record that names its run */
-	restart();
+	begin();
 	maker_add(&m, "s", "use", "r", body);
 	m.time_us -= 1234567;
 	run = m.count;
@@ -476,7 +527,7 @@ later_parent(void **state)
 	maker_add(&m, "t", "run", "r", "{}");
 	maker_add(&m, "t", "close", NULL, "{}");
 	assert_string_equal(body, parent(run + 1));
-	assert_int_equal(close_and_verify(), VERIFY_GAP);
+	assert_int_equal(end_and_verify(), VERIFY_GAP);
 	assert_int_equal(case_find(&c, "parent")->index, 1);
 }
 
@@ -486,12 +537,12 @@ far_parent(void **state)
 {
 	uint64_t run, i;
 
-	restart();
-	run = maker_add(&m, "s", "run", "r", "{}");
+	begin();
+	run = open_run("r", "{\"state\":\"open\"}");
 	for (i = 0; i < 90000; i++)
 		maker_add(&m, "s", "grant", "r", "{}");
 	maker_add(&m, "s", "use", "r", parent(run));
-	assert_int_equal(close_and_verify(), VERIFY_COMPLETE);
+	assert_int_equal(end_and_verify(), VERIFY_COMPLETE);
 }
 
 /* Of a bundle only the run's own count, and its opening may name a run before. */
@@ -504,13 +555,14 @@ parents_in_a_bundle(void **state)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		restart();
-		a = maker_add(&m, "s", "run", "a", "{}");
-		b = maker_add(&m, "s", "run", "b", parent(a));
+		begin();
+		a = open_run("a", "{\"state\":\"open\"}");
+		b = maker_add(&m, "s", "run", "b", of(a, ",\"state\":\"open\""));
 		maker_add(&m, "s", "use", "b", parent(i == 0 ? b : a));
 		maker_add(&m, "s", "use", "a", parent(a));
+		maker_add(&m, "s", "run", "b", of(b, ",\"state\":\"closed\""));
 		maker_add(&m, "s", "teardown", "b", parent(b));
-		assert_int_equal(close_and_verify(), i == 0 ? VERIFY_COMPLETE : VERIFY_GAP);
+		assert_int_equal(end_and_verify(), i == 0 ? VERIFY_COMPLETE : VERIFY_GAP);
 		snprintf(ledger, sizeof(ledger), "%.70s/made", c.base);
 		snprintf(out, sizeof(out), "%.70s/bundle%d", c.base, i);
 		options.ledger = ledger;
@@ -563,14 +615,14 @@ tables_of_heads(void **state)
 	int i;
 
 	for (i = 0; i < CASES; i++) {
-		restart();
+		begin();
 		maker_add(&m, "t", "open", NULL, "{}");
 		maker_add(&m, "t", "secret", NULL, "{}");
 		maker_add(&m, "s", "secret", NULL, "{}");
 		heads(i);
 		at = maker_add(&m, "s", "heads", NULL, body);
 		maker_add(&m, "t", "close", NULL, "{}");
-		close_and_verify();
+		end_and_verify();
 		f = case_find(&c, "heads");
 		if ((c.result.verdict != VERIFY_COMPLETE) != (i != GOOD) ||
 		    (f != NULL) != (i != GOOD) || (f != NULL && f->index != at)) {
@@ -585,14 +637,14 @@ tables_of_heads(void **state)
 static void
 a_stream_removed(void **state)
 {
-	restart();
+	begin();
 	maker_add(&m, "t", "open", NULL, "{}");
 	maker_add(&m, "t", "close", NULL, "{}");
 	heads(CLOSED);
-	restart();
+	begin();
 	memcpy(strstr(body, "\"next_seq\":1"), "\"next_seq\":1", 12);
 	maker_add(&m, "s", "heads", NULL, body);
-	assert_int_equal(close_and_verify(), VERIFY_GAP);
+	assert_int_equal(end_and_verify(), VERIFY_GAP);
 	assert_non_null(case_find(&c, "heads"));
 }
 
@@ -606,7 +658,7 @@ behind_a_nul(void **state)
 	FILE *file;
 	size_t i;
 
-	restart();
+	begin();
 	maker_add(&m, "s", "secret", NULL, "{}");
 	maker_seal(&m);
 	for (i = 0; i < 4; i++)
@@ -637,7 +689,7 @@ main(void)
 		cmocka_unit_test(outcomes),
 		cmocka_unit_test(admissions),
 		cmocka_unit_test(nobody_s),
-		cmocka_unit_test(outcomes_of_nothing),
+		cmocka_unit_test(outcomes_of_nothing), cmocka_unit_test(actions),
 		cmocka_unit_test(other_runs),
 		cmocka_unit_test(runs_own),
 		cmocka_unit_test(grant_states),
