@@ -9,8 +9,10 @@
 #include "ledger/command/scan_main.h"
 #include "ledger/command/verify_main.h"
 #include "secret_parts.h"
+#include "trouble.h"
 #include "vault/vault_file.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +185,7 @@ cmd_verify(int argc, char **argv)
 {
 	char key[PATH_MAX], last[PATH_MAX], named[PATH_MAX], why[2 * PATH_MAX];
 	char fault[CLI_ERR_MAX];
+	int error;
 	struct verify_defaults defaults = { .program = "countersign verify" };
 
 	if (argc > 1 && strcmp(argv[1], "proof") == 0)
@@ -199,7 +202,10 @@ cmd_verify(int argc, char **argv)
 		else
 			defaults.no_path = why;
 		name_run(argc, argv, named, sizeof(named));
-	} else if (cli_home_fault(fault, sizeof(fault)) != 0) {
+	} else {
+		error = errno;
+		if (cli_home_fault(fault, sizeof(fault)) == 0)
+			(void)trouble(fault, sizeof(fault), key, error);
 		snprintf(why, sizeof(why), "which bundle or ledger? name one: %s", fault);
 		defaults.no_path = why;
 		defaults.no_path_status = CLI_USAGE;
