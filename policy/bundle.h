@@ -3,7 +3,8 @@
  *
  * What is read is hostile until a signature (or the operator, for a directory
  * of theirs) vouches for it: sizes, counts and depths are bounded, paths stay
- * inside, only regular files are taken.
+ * inside, only regular files are taken.  Nothing is kept between calls: any thread,
+ * each with files of its own.
  */
 #ifndef POLICY_BUNDLE_H
 #define POLICY_BUNDLE_H
@@ -12,8 +13,8 @@
 
 #define BUNDLE_COMPRESSED_MAX ((size_t)64 * 1024 * 1024)
 
-/* The files of a tar.gz in memory (ustar and pax; leading "/" or "./" are
- * dropped). */
+/* Add the files of a tar.gz in memory (ustar and pax; leading "/" or "./" are
+ * dropped), which are copied.  0, or -1 with a message; free files in either case. */
 int bundle_read(struct pack_files *files, const void *bytes, size_t len,
     char *err, size_t err_len);
 

@@ -1,6 +1,7 @@
 /*
  * The input document inside policy/: its members as a table, which builds it,
- * writes it as JSON, and says which of them a rule looks at.
+ * writes it as JSON, and says which of them a rule looks at.  The tables are
+ * constant; a document lives and dies with its arena, which is one thread's.
  */
 #ifndef POLICY_INPUT_H
 #define POLICY_INPUT_H

@@ -1,5 +1,9 @@
 /*
- * Packs inside policy/: what policy.h keeps opaque.
+ * Packs inside policy/: what policy.h keeps opaque.  Files belong to the one thread that
+ * reads them; a pack made of them is constant, and shared by counting references; a
+ * scratch belongs to one thread.
+ *
+ * What returns int gives 0, or -1 with a message in err.
  */
 #ifndef POLICY_PACK_H
 #define POLICY_PACK_H
@@ -26,7 +30,8 @@ struct pack_file {
 	size_t len;
 };
 
-/* The files of a pack as they were read, sorted by path. */
+/* The files of a pack as they were read.  Begins zeroed; for pack_files_free after
+ * failures too. */
 struct pack_files {
 	struct pack_file *file;
 	size_t n, cap;
@@ -51,6 +56,7 @@ struct policy_pack {
 /* Are the members that OPA knows of its types?  Null is none. */
 bool pack_manifest_check(const struct value *manifest, char *err, size_t err_len);
 
+/* A directory's files, not sorted. */
 int pack_files_read_dir(struct pack_files *files, const char *dir, char *err,
     size_t err_len);
 /* A directory or a tar.gz, sorted by path. */
@@ -60,6 +66,7 @@ int pack_files_read(struct pack_files *files, const char *path, char *err,
 int pack_files_add(struct pack_files *files, const char *path, char *bytes,
     size_t len, char *err, size_t err_len);
 void pack_files_sort(struct pack_files *files);
+/* NULL: none.  Valid until files are added or sorted. */
 const struct pack_file *pack_files_find(const struct pack_files *files,
     const char *path);
 void pack_files_digest(const struct pack_files *files,

@@ -1,7 +1,9 @@
 /*
  * countersign init: a home from nothing.  Everything is made in a directory
  * beside it and moved into place as the last step, so that a failure leaves
- * nothing and a home is never half there.
+ * nothing and a home is never half there.  An empty directory that cannot be
+ * replaced, since it is mounted or the one above is somebody else's (a
+ * service's, below /var/lib), is filled instead: the parts are made inside it.
  */
 #include "ask.h"
 #include "trouble.h"
@@ -17,6 +19,7 @@
 #include "vault/master.h"
 #include "vault/vault_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -39,6 +42,7 @@ const struct opt cmd_init_opts[] = {
 struct init {
 	const struct opts *opts;
 	char home[PATH_MAX], dir[PATH_MAX];	/* where it will be, where it is made */
+	bool inside;				/* dir is in home, which stays */
 	char origin[ORIGIN_MAX + 1];
 	char err[CLI_ERR_MAX];
 };
@@ -62,11 +66,26 @@ fail_errno(struct init *init, const char *what)
 
 /* --- before anything is made ----------------------------------------- */
 
+static bool
+is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry = NULL;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL &&
+	    (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
+		;
+	if (dir != NULL)
+		closedir(dir);
+	return dir != NULL && entry == NULL;
+}
+
 /* The home may be an empty directory or not be there. */
 static int
 check_free(struct init *init)
 {
 	struct stat st;
+	int error;
 
 	if (lstat(init->home, &st) == 0 && !S_ISDIR(st.st_mode)) {
 		snprintf(init->err, sizeof(init->err), "%.900s is %s: move it away, "
@@ -77,19 +96,24 @@ check_free(struct init *init)
 	}
 	if (rmdir(init->home) == 0 || errno == ENOENT)
 		return 0;
-	if (errno == ENOTEMPTY || errno == EEXIST) {
+	error = errno;
+	if (error == EBUSY && getenv("COUNTERSIGN_RUN") != NULL) {
+		snprintf(init->err, sizeof(init->err), "%.800s is hidden here: this is inside run %.64s",
+		    init->home, cli_clean(getenv("COUNTERSIGN_RUN")));
+		return -1;
+	}
+	if (is_empty(init->home)) {
+		init->inside = true;
+		return 0;
+	}
+	if (access(init->home, R_OK | X_OK) == 0) {
 		snprintf(init->err, sizeof(init->err), "%.800s is there already and "
 		    "not empty; nothing was changed. Name another place with "
 		    "COUNTERSIGN_HOME, or move it away to begin anew",
 		    init->home);
 		return -1;
 	}
-	if (errno == EBUSY && getenv("COUNTERSIGN_RUN") != NULL) {
-		snprintf(init->err, sizeof(init->err), "%.800s is hidden here: this is inside run %.64s",
-		    init->home, cli_clean(getenv("COUNTERSIGN_RUN")));
-		return -1;
-	}
-	return fail_errno(init, init->home);
+	return trouble(init->err, sizeof(init->err), init->home, error);
 }
 
 /* Key names of signed notes: no space, no '+', printable (C2SP). */
@@ -291,14 +315,41 @@ remove_tree(const char *dir)
 	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Into a directory that stays.  The first rename settles who of two fills it,
+ * since it fails on a vault that is there; the last makes it a home. */
+static int
+move_parts(struct init *init)
+{
+	static const char *const parts[] = { "vault", "ca", "ledger", "pack",
+	    "runs", "run", "config.json", "master.json" };
+	const size_t n_parts = sizeof(parts) / sizeof(parts[0]);
+	char from[PATH_MAX], to[PATH_MAX];
+	size_t n;
+
+	for (n = 0; n < n_parts; n++)
+		if (part(init, parts[n], from) != 0 ||
+		    home_path(parts[n], to, sizeof(to)) != 0 ||
+		    rename(from, to) != 0)
+			break;
+	if (n == n_parts)
+		return rmdir(init->dir) == 0 ? 0 : fail_errno(init, init->dir);
+	fail_errno(init, init->home);
+	while (n-- > 0)
+		if (home_path(parts[n], to, sizeof(to)) == 0)
+			remove_tree(to);
+	return -1;
+}
+
 static int
 move_home(struct init *init)
 {
+	if (init->inside)
+		return move_parts(init);
 	return rename(init->dir, init->home) == 0 ? 0 :
 	    fail_errno(init, init->home);
 }
 
-/* The directory to work in: HOME.XXXXXX, parents made. */
+/* The directory to work in: HOME.XXXXXX or HOME/new.XXXXXX, parents made. */
 static int
 make_dir(struct init *init)
 {
@@ -311,7 +362,8 @@ make_dir(struct init *init)
 		if (mkdir(parent, 0700) != 0 && errno != EEXIST)
 			return fail_errno(init, parent);
 	}
-	n = snprintf(init->dir, sizeof(init->dir), "%s.XXXXXX", init->home);
+	n = snprintf(init->dir, sizeof(init->dir), "%s%s.XXXXXX", init->home,
+	    init->inside ? "/new" : "");
 	if (n < 0 || (size_t)n >= sizeof(init->dir)) {
 		snprintf(init->err, sizeof(init->err), "the home's path is too long");
 		return -1;

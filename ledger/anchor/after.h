@@ -14,6 +14,7 @@
  *
  * Which history the checkpoint is of, and whether the log signed it, is not
  * asked here: it is the time that counts.  A witness's text names the log.
+ * Nothing is kept between calls: any thread.
  */
 #ifndef LEDGER_ANCHOR_AFTER_H
 #define LEDGER_ANCHOR_AFTER_H
@@ -33,9 +34,10 @@
 
 struct after;
 
-/* NULL where it is no such body, or memory lacks. */
+/* A copy of what body says, for after_free.  NULL where it is no such body, or memory
+ * lacks. */
 struct after *after_parse(const char *body, size_t len);
-void after_free(struct after *after);
+void after_free(struct after *after);	/* NULL is ignored */
 
 /*
  * May it be recorded in a ledger that is signed as far as `at`?  Each note is of

@@ -7,6 +7,7 @@
  * at that size, or, behind a bundle, a consistency proof leads there.  A time
  * stamp counts likewise.  What the log signed and does not belong here refutes
  * more than anchoring: it is another history, or the end of this one is gone.
+ * Nothing is kept between calls: any thread.
  */
 #ifndef LEDGER_ANCHOR_ANCHOR_H
 #define LEDGER_ANCHOR_ANCHOR_H
@@ -68,6 +69,8 @@ struct anchor_answer {
 	unsigned claims;
 };
 
+/* All of the answer is set; its texts are copies or constants, but for the claims' names,
+ * which are the trust policy's. */
 void anchor_ask(const struct anchor_question *question,
     struct anchor_answer *answer);
 

@@ -12,7 +12,8 @@
  *                   answered.  It is not asked again while that lies there
  *
  * None of it need be believed: signatures are checked by whoever reads it.  The
- * process that talks to witnesses writes here and nowhere else.
+ * process that talks to witnesses writes here and nowhere else: one at a time,
+ * while any process reads.
  */
 #ifndef LEDGER_ANCHOR_ANCHORS_H
 #define LEDGER_ANCHOR_ANCHORS_H

@@ -5,6 +5,7 @@
  *
  * Ed25519 signs "cosignature/v1\ntime <decimal>\n" and the note's text: the
  * witness has seen this tree, consistent with all it saw before, at that time.
+ * All functions are pure: any thread.
  */
 #ifndef LEDGER_ANCHOR_COSIGN_H
 #define LEDGER_ANCHOR_COSIGN_H

@@ -6,6 +6,8 @@
  *   bundle   ledger/anchors/<size>.anchor: a submission (submission.h) from the
  *            bundle's size to that one, its checkpoint with all that signed it;
  *            and <size>.<authority>.tsr
+ *
+ * What was gathered is only read from then on, by any number of threads.
  */
 #ifndef LEDGER_ANCHOR_GATHER_H
 #define LEDGER_ANCHOR_GATHER_H
@@ -44,7 +46,8 @@ struct gather {
 	char dir[32];			/* where they lie */
 };
 
-/* 0, or -1 out of memory.  No such directory is no failure. */
+/* 0, or -1 out of memory; gather_free in either case.  No such directory is no
+ * failure. */
 int gather_read(struct gather *gather, int dirfd, bool bundle);
 void gather_free(struct gather *gather);
 

@@ -12,6 +12,7 @@
  * sign by little.  So a token is worth what its authority's key is worth today; that it
  * is worth nothing any more is told by lists of certificates that were taken back, which
  * may stand in the authority's file (revoked.h).
+ * Nothing is kept between calls: any thread.
  */
 #ifndef LEDGER_ANCHOR_STAMP_H
 #define LEDGER_ANCHOR_STAMP_H
@@ -32,7 +33,7 @@ void stamp_digest(const void *bytes, size_t len,
     uint8_t digest[STAMP_DIGEST_LEN]);
 
 /*
- * A request (TimeStampReq, DER, to be freed): SHA-256, certificates wanted, with
+ * A request (TimeStampReq, DER, malloc's): SHA-256, certificates wanted, with
  * this nonce.  NULL out of memory.
  */
 uint8_t *stamp_request(const uint8_t digest[STAMP_DIGEST_LEN],

@@ -5,6 +5,8 @@
  *   <base64 hash>            consistency proof, at most 63 lines
  *
  *   <the checkpoint, as signed>
+ *
+ * Both functions are pure: any thread.
  */
 #ifndef LEDGER_ANCHOR_SUBMISSION_H
 #define LEDGER_ANCHOR_SUBMISSION_H

@@ -23,7 +23,8 @@
  * duplicates, demands that cannot be met (a quorum beyond the witnesses), a
  * witness or an observer whose key is a log's, witnesses without a quorum, authorities
  * without stamps, and one certificate in the files of two authorities where more than
- * one is wanted are refused.  Absent members demand nothing.
+ * one is wanted are refused.  Absent members demand nothing.  A policy that was read is
+ * constant: any thread.
  */
 #ifndef LEDGER_ANCHOR_TRUST_H
 #define LEDGER_ANCHOR_TRUST_H

@@ -1,4 +1,5 @@
-/* What the witness's files and its rules share.  Private to witness*.c. */
+/* What the witness's files and its rules share.  Private to witness*.c, and of
+ * its one thread. */
 #ifndef LEDGER_ANCHOR_WITNESS_IMPL_H
 #define LEDGER_ANCHOR_WITNESS_IMPL_H
 

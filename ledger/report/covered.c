@@ -41,20 +41,31 @@ count_of(const struct coverage_source *s, size_t i)
 	return value;
 }
 
-/* The kinds of a scope, each once: "http, connect, tcp". */
+static bool
+has_kind(const struct scope *scope, size_t n, const char *kind)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(scope->one[i].kind, kind) == 0)
+			return true;
+	return false;
+}
+
+/* The kinds of a scope, each once: "http, connect, tcp".  Of a kind of which some
+ * is seen, what is not seen is the other: "other http". */
 static const char *
-kinds_of(const struct scope *scope, char buf[KINDS_MAX])
+kinds_of(const struct scope *scope, const struct scope *seen, char buf[KINDS_MAX])
 {
 	buf[0] = '\0';
 	for (size_t i = 0; i < scope->n; i++) {
 		const char *kind = scope->one[i].kind;
-		size_t k = 0, len = strlen(buf);
+		const char *other = seen != NULL && has_kind(seen, seen->n, kind) ?
+		    "other " : "";
+		size_t len = strlen(buf);
 
-		while (k < i && strcmp(scope->one[k].kind, kind) != 0)
-			k++;
-		if (k == i && len + strlen(kind) + 3 < KINDS_MAX)
-			snprintf(buf + len, KINDS_MAX - len, "%s%s", len > 0 ? ", " : "",
-			    strcmp(kind, "*") == 0 ? "all else" : kind);
+		if (!has_kind(scope, i, kind) &&
+		    len + strlen(other) + strlen(kind) + 3 < KINDS_MAX)
+			snprintf(buf + len, KINDS_MAX - len, "%s%s%s", len > 0 ? ", " : "",
+			    other, strcmp(kind, "*") == 0 ? "all else" : kind);
 	}
 	return buf;
 }
@@ -117,11 +128,13 @@ covered_text(const struct coverage *c, FILE *out)
 
 		fprintf(out, "  adapter %s %s%s sees %s", r->claim.adapter, r->claim.version,
 		    r->is_record ? "" : " (a file, for which nobody vouches)",
-		    kinds_of(&r->claim.sees, kinds));
+		    kinds_of(&r->claim.sees, NULL, kinds));
 		if (r->claim.cannot_see.n > 0)
-			fprintf(out, "; cannot see %s", kinds_of(&r->claim.cannot_see, kinds));
+			fprintf(out, "; cannot see %s", kinds_of(&r->claim.cannot_see,
+			    &r->claim.sees, kinds));
 		if (r->claim.leaves_out.n > 0)
-			fprintf(out, "; leaves out %s", kinds_of(&r->claim.leaves_out, kinds));
+			fprintf(out, "; leaves out %s", kinds_of(&r->claim.leaves_out, NULL,
+			    kinds));
 		putc('\n', out);
 	}
 	if (c->recorded.bad_claims > 0)

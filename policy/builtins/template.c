@@ -1,4 +1,4 @@
-/* String interpolation, and the part of Go's text/template that people use. */
+/* String interpolation. */
 #include "policy/plan/builtin.h"
 
 /* A string as it is; anything else as OPA prints it. */

@@ -5,10 +5,9 @@ import os
 import signal
 import subprocess
 import threading
-import time
 
 from api import UnixConnection
-from harness import BUILD
+from harness import BUILD, soon
 
 
 class Witness:
@@ -133,13 +132,13 @@ def health(bench):
     return out
 
 
-def wait_state(bench, name, *states, behind=None, seconds=60):
+def wait_state(bench, name, *states, behind=None):
     """The party's entry in /healthz once it is in one of the states (and as far behind); else as it is at last."""
-    until = time.monotonic() + seconds
-    while True:
+    entry = {}
+
+    def reached():
+        nonlocal entry
         entry = next((a for a in health(bench)["anchors"] if a["name"] == name), {})
-        if entry.get("state") in states and (behind is None or entry["behind"] == behind):
-            return entry
-        if time.monotonic() > until:
-            return entry
-        time.sleep(0.1)
+        return entry.get("state") in states and (behind is None or entry["behind"] == behind)
+    soon(reached)
+    return entry

@@ -4,13 +4,12 @@ import json
 import os
 import socket
 import subprocess
-import time
 
-from harness import BUILD, gone
+from harness import BUILD, gone, soon
 
 
 class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path, timeout=30):
+    def __init__(self, path, timeout=60):
         super().__init__("localhost", timeout=timeout)
         self.path = path
 
@@ -54,11 +53,8 @@ def start_daemon(bench, *extra):
         bench.must("stop")
     log = open(bench.path("daemon.log"), "ab")  # noqa: SIM115 - the child keeps it
     child = bench.spawn(os.path.join(BUILD, "countersignd"), "--foreground", *extra, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-    until = time.monotonic() + 120
-    while child.poll() is None and time.monotonic() < until:
-        if daemon_of(bench) == child.pid:
-            return child
-        time.sleep(0.02)
+    if soon(lambda: child.poll() is not None or daemon_of(bench) == child.pid, 120) and child.poll() is None:
+        return child
     with open(bench.path("daemon.log")) as f:
         raise AssertionError("countersignd did not come up: " + f.read()[-1500:])
 

@@ -1,7 +1,6 @@
 """What a person is asked, and their answers, by the API: for scenarios in which requests are held."""
-import time
-
 from api import call
+from harness import soon
 from proxied import Reply
 
 
@@ -9,14 +8,12 @@ def questions(b, state="waiting"):
     return [q for q in call(b, "GET", "/v1/approvals")[1]["approvals"] if q["state"] == state]
 
 
-def wait_for(what, seconds=30):
+def wait_for(what):
     """what() once it is true."""
-    for _ in range(seconds * 50):
-        got = what()
-        if got:
-            return got
-        time.sleep(0.02)
-    raise AssertionError("it does not happen")
+    got = soon(what)
+    if not got:
+        raise AssertionError("it does not happen")
+    return got
 
 
 def held(b, url, n=1):

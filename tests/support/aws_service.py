@@ -10,11 +10,10 @@ signed(...) gives the fields of a request that is signed by hand.  Objects that 
 import datetime
 import hashlib
 import hmac
-import http.server
 import re
-import ssl
-import threading
 import urllib.parse
+
+from service import Quiet, Server
 
 EMPTY = hashlib.sha256(b"").hexdigest()
 AUTHORIZATION = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/,]+)/(\d{8})/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request, ?"
@@ -58,30 +57,15 @@ def signed(key_id, key, method, host, path, query="", body=b"", service="s3", re
     return out
 
 
-class AwsService(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
+class AwsService(Server):
     def __init__(self, bench, keys, plain=()):
         """plain: hosts that are asked without TLS; then this speaks none."""
-        super().__init__(("127.0.0.1", 0), Handler)
-        if not plain:
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.load_cert_chain(bench.path("cert.pem"), bench.path("key.pem"))
-            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.keys, self.seen, self.objects = keys, [], {}
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        bench.config(upstream={"resolve": [f"{host}:{80 if plain else 443}:127.0.0.1:{self.server_address[1]}" for host in plain or bench.hosts]})
-
-    def handle_error(self, request, client_address):
-        pass        # a client that left
+        super().__init__(bench, Handler, tls=not plain)
+        bench.config(upstream={"resolve": [f"{host}:{80 if plain else 443}:127.0.0.1:{self.port}" for host in plain or bench.hosts]})
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args):
-        pass
-
+class Handler(Quiet):
     # -- the signature -------------------------------------------------------
     def problem(self, body):
         """What is wrong with the request's signature, or None."""
@@ -106,17 +90,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return next((text for text, is_so in wrong.items() if is_so), None)
 
     # -- the service -----------------------------------------------------------
-    def body(self):
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        out = b""
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            out += self.rfile.read(size)
-            self.rfile.readline()
-        while self.rfile.readline() not in (b"\r\n", b""):
-            pass
-        return out
-
     def content(self, body):
         """Of a body in aws-chunked, what is in it."""
         if "aws-chunked" not in (self.headers.get("Content-Encoding") or ""):

@@ -8,6 +8,7 @@
 
 The upstream's secret is made up afresh for each bench; `b.secret` never appears in output of a test.
 """
+import contextlib
 import json
 import os
 import random
@@ -48,6 +49,20 @@ def test_ca(folder, hosts):
         f.write(f"subjectAltName={names}\nextendedKeyUsage=serverAuth\n")
     run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem", "-out", "csr", "-subj", "/CN=test")
     run("x509", "-req", "-in", "csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "ext", "-out", "cert.pem")
+
+
+def soon(what, seconds=60):
+    """What what() returns once that is true; when it is not in that time, what it returns then.  A test that waits for another
+    process waits by this: a machine may be as slow as it likes, and one that is quick is not kept waiting."""
+    until = time.monotonic() + seconds
+    while not (got := what()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return got
+
+
+def whole_lines(data):
+    """Those of a file that is being written, as documents: what is behind the last line's end is half of one, or zeros."""
+    return [json.loads(line) for line in data[:data.rfind(b"\n") + 1].split(b"\n") if line]
 
 
 def little_may_be_locked():
@@ -93,10 +108,10 @@ class Bench:
         self.close()
 
     def close(self):
-        if os.path.exists(os.path.join(self.home, "run", "daemon.json")):
+        with contextlib.suppress(FileNotFoundError):    # no daemon, or one that ends just now
             pid = self.daemon()["pid"]
             try:
-                self.cs("stop", timeout=20)
+                self.cs("stop")
             except subprocess.TimeoutExpired:   # one that has no descriptor left, for instance
                 os.kill(pid, signal.SIGKILL)
         for child in self.children:
@@ -192,13 +207,15 @@ class Bench:
             return json.load(f)
 
     # -- what can be known ---------------------------------------------------
-    def access(self):
-        """The upstream's access log: the ground truth."""
-        time.sleep(0.05)
-        if not os.path.exists(self.log_path):
-            return []
-        with open(self.log_path) as f:
-            return [json.loads(line) for line in f]
+    def access(self, n=0):
+        """The upstream's access log, the ground truth.  What was answered is there; of what was not, wait for n lines."""
+        def read():
+            if not os.path.exists(self.log_path):
+                return []
+            with open(self.log_path, "rb") as f:
+                return whole_lines(f.read())
+        soon(lambda: len(read()) >= n)
+        return read()
 
     def records(self, *types):
         """The ledger's records as dictionaries, in order, of the given types."""
@@ -206,17 +223,21 @@ class Bench:
         for name in sorted(os.listdir(folder)):
             if name.startswith("records-"):
                 with open(os.path.join(folder, name), "rb") as f:
-                    for line in f.read().rstrip(b"\0").split(b"\n"):
-                        if line:
-                            out.append(json.loads(line))
+                    out += whole_lines(f.read())
         return [r for r in out if not types or r["type"] in types]
 
-    def wait_for(self, kind, n, seconds=60):
-        """Records of that type once there are n of them: outcomes are written when nobody waits any more."""
-        until = time.monotonic() + seconds
-        while len(out := self.records(kind)) < n and time.monotonic() < until:
-            time.sleep(0.02)
-        return out
+    def wait_for(self, kind, n):
+        """Records of that type once there are n of them."""
+        soon(lambda: len(self.records(kind)) >= n)
+        return self.records(kind)
+
+    def outcomes(self, run=None):
+        """Bodies of the outcomes, of that run or of all, once every request that was let through has its own: they are written
+        when nobody waits any more, so behind the answer."""
+        def let_through():
+            return [r for r in self.records("use", "decision") if r["body"].get("kind") in ("http", "connect")]
+        soon(lambda: len(self.records("outcome")) >= len(let_through()))
+        return [r["body"] for r in self.records("outcome") if run is None or r["run"] == run["id"]]
 
     def everything(self):
         """Every byte below the home, save the encrypted vault: for canary searches."""
@@ -244,17 +265,13 @@ def children(pid):
 
 def gone(pid, seconds=60):
     """Whether that process ends in that time, be it reaped or not."""
-    until = time.monotonic() + seconds
-    while True:
+    def ended():
         try:
             with open(f"/proc/{pid}/stat") as f:
-                if f.read().rsplit(")", 1)[1].split()[0] in "ZX":
-                    return True
+                return f.read().rsplit(")", 1)[1].split()[0] in "ZX"
         except OSError:
             return True
-        if time.monotonic() >= until:
-            return False
-        time.sleep(0.01)
+    return soon(ended, seconds)
 
 
 NOBODY = 65534
@@ -297,7 +314,7 @@ def as_nobody(t, body):
     return t.n > before or t.ok(False, "the unprivileged scenario has points")
 
 
-def raw(port, data, timeout=30, half_close=False):
+def raw(port, data, timeout=60, half_close=False):
     """Send bytes to a local port, return what comes until the peer closes or is silent."""
     with socket.create_connection(("127.0.0.1", port), timeout=timeout) as s:
         s.sendall(data)

@@ -31,7 +31,7 @@ class Broken(Exception):
 
 
 class Http:
-    def __init__(self, port=None, sock=None, timeout=20):
+    def __init__(self, port=None, sock=None, timeout=60):
         self.sock = sock or socket.create_connection(("127.0.0.1", port), timeout)
         self.sock.settimeout(timeout)
         self.buf, self.same = b"", True

@@ -1,9 +1,8 @@
 """A home with a binding "api" whose tokens the daemon gets from a TokenService."""
 import subprocess
-import time
 
 from api import call, open_run
-from harness import Bench
+from harness import Bench, soon
 from proxied import placeholder, send
 from token_service import CLIENT, CLIENT_SECRET, REFRESH, TokenService
 
@@ -70,8 +69,4 @@ class Scene:
         self.run = open_run(self.b)
         return self.run["placeholders"] != [] and self.get().status == 200
 
-    def until(self, what, seconds=60):
-        end = time.time() + seconds
-        while not (got := what()) and time.time() < end:
-            time.sleep(0.02)
-        return got
+    until = staticmethod(soon)

@@ -15,7 +15,7 @@ class Reply:
         return json.loads(self.body)["rule"]
 
 
-def begin(bench, run, method, url, fields=None, body=None, timeout=30):
+def begin(bench, run, method, url, fields=None, body=None, timeout=60):
     """The connection, its request sent."""
     c = http.client.HTTPConnection("127.0.0.1", bench.daemon()["proxy_port"], timeout=timeout)
     headers = {"Host": url.split("/")[2], "Connection": "close"}
@@ -26,7 +26,7 @@ def begin(bench, run, method, url, fields=None, body=None, timeout=30):
     return c
 
 
-def send(bench, run, method, url, fields=None, body=None, timeout=30):
+def send(bench, run, method, url, fields=None, body=None, timeout=60):
     c = begin(bench, run, method, url, fields, body, timeout)
     r = c.getresponse()
     text = r.read()

@@ -12,24 +12,34 @@ import ssl
 import threading
 
 
-class Service(http.server.ThreadingHTTPServer):
+class Server(http.server.ThreadingHTTPServer):
+    """Serves from the start, in TLS with the bench's certificate unless that is not wanted."""
     daemon_threads = True
-    challenge = ("WWW-Authenticate", 'Basic realm="service"')
 
-    def __init__(self, bench, host, answers, *wanted):
-        super().__init__(("127.0.0.1", 0), Handler)
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(bench.path("cert.pem"), bench.path("key.pem"))
-        self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-        self.answers, self.wanted, self.seen = answers, wanted, []
+    def __init__(self, bench, handler, tls=True):
+        super().__init__(("127.0.0.1", 0), handler)
+        self.port = self.server_address[1]
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(bench.path("cert.pem"), bench.path("key.pem"))
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.serve_forever, daemon=True).start()
-        bench.config(upstream={"resolve": [f"{host}:443:127.0.0.1:{self.server_address[1]}", *bench.resolved()]})
 
     def handle_error(self, request, client_address):
         pass        # a client that left
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Service(Server):
+    challenge = ("WWW-Authenticate", 'Basic realm="service"')
+
+    def __init__(self, bench, host, answers, *wanted):
+        self.answers, self.wanted, self.seen = answers, wanted, []
+        super().__init__(bench, Handler)
+        bench.config(upstream={"resolve": [f"{host}:443:127.0.0.1:{self.port}", *bench.resolved()]})
+
+
+class Quiet(http.server.BaseHTTPRequestHandler):
+    """The protocol of today, nothing on standard error, a body however it is framed."""
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *args):
@@ -42,9 +52,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         while size := int(self.rfile.readline().split(b";")[0], 16):
             out += self.rfile.read(size)
             self.rfile.readline()
-        self.rfile.readline()
+        while self.rfile.readline() not in (b"\r\n", b""):
+            pass        # trailers
         return out
 
+
+class Handler(Quiet):
     def answer(self):
         sent, body = self.headers.get("Authorization"), self.body()
         auth = "none" if sent is None else "good" if sent in self.server.wanted else "other"

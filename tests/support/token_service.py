@@ -11,14 +11,14 @@ Switches: life (seconds), rotating (a refresh token counts once), answer (status
 these of the answer that gives one), away (what /revoke answers instead of 200), hold (a threading.Event to be set before a token endpoint answers).
 """
 import base64
-import http.server
 import json
 import secrets
-import ssl
 import subprocess
 import threading
 import time
 import urllib.parse
+
+from service import Quiet, Server
 
 CLIENT, CLIENT_SECRET, REFRESH = "client-1", "client/secret+for:tests", "1//refresh-" + "Q7" * 12
 ISSUER, APP, INSTALLATION = "robot@project.example.com", "4711", "815"
@@ -28,27 +28,16 @@ def decoded(part):
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
-class TokenService(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
+class TokenService(Server):
     def __init__(self, bench, public_key=None, tls=True):
-        super().__init__(("127.0.0.1", 0), Handler)
-        if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(bench.path("cert.pem"), bench.path("key.pem"))
-            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.bench, self.public_key = bench, public_key
         self.asked, self.seen, self.live, self.refresh = [], [], set(), {REFRESH}
         self.life, self.rotating, self.answer, self.alter, self.hold, self.prefix = 3600, False, None, None, None, "ya29."
         self.withdrawn, self.away = [], None
         self.lock = threading.Lock()
-        self.port = self.server_address[1]
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(bench, Handler, tls)
         if tls:
             bench.config(upstream={"resolve": [f"{host}:443:127.0.0.1:{self.port}" for host in bench.hosts]})
-
-    def handle_error(self, request, client_address):
-        pass        # a client that left
 
     def good_signature(self, token, wanted):
         """None where it is signed rightly and says what is wanted; else what is wrong."""
@@ -76,12 +65,7 @@ def der(raw):
     return b"\x30" + bytes([len(inner)]) + inner
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args):
-        pass
-
+class Handler(Quiet):
     def send(self, status, body, extra=()):
         text = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
@@ -154,7 +138,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             return self.do_GET()
         if s.hold:
-            s.hold.wait(30)
+            s.hold.wait(60)
         s.asked.append({"path": self.path, "form": form, "authorization": self.headers.get("Authorization"), "problem": problem})
         if s.answer:
             return self.send(*s.answer)

@@ -16,6 +16,7 @@ written by code that shares nothing with the broker: it is the ground truth of t
     /public/...              200 without a credential
     /big?n=N                 N bytes; /chunked?n=N the same, chunked; POST /upload counts and hashes
     /sse?n=N&ms=M            server-sent events; /slow?ms=M; /truncate; /reset; /early (answers before the body)
+    /meet?n=N                answers when N are there at once
     /broken/chunk|gzip|small[/later]  a malformed body, with later behind a good piece, once /open was asked
     /elsewhere (with Alt-Svc)  /unlike-http (two lengths)
     /status/NNN  /redirect?to=URL  /100 (sends 103 first)  /until-close
@@ -46,7 +47,7 @@ class Upstream(http.server.ThreadingHTTPServer):
 
     def __init__(self, address, options, handler):
         super().__init__(address, handler)
-        self.options, self.door = options, threading.Event()
+        self.options, self.door, self.meetings = options, threading.Event(), {}
         with open(options.secret_file, "rb") as f:
             self.secret = f.read().rstrip(b"\r\n").decode()
         self.log_lock = threading.Lock()
@@ -246,6 +247,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.chunked(events(), "text/event-stream")
         if path == "/open":
             self.server.door.set()
+        if path == "/meet":
+            self.server.meetings.setdefault(number("n", 2), threading.Barrier(number("n", 2))).wait(60)
         if path == "/slow":
             time.sleep(number("ms", 100) / 1000)
         if path == "/redirect":
@@ -279,7 +282,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + (first if later or kind != "gzip" else b"") + (b"" if later else bad))
             self.wfile.flush()
             if later:
-                self.server.door.wait(20)
+                self.server.door.wait(60)
                 self.wfile.write(bad)
             self.close_connection = True
             return None

@@ -243,6 +243,9 @@ bad_packs(void **state)
 	    "[{\"name\": \"http.send\"}]}}");
 	refused("builtin http.send: a decision must not");
 	write_file("plan.json", "{\"static\": {\"builtin_funcs\": "
+	    "[{\"name\": \"internal.print\"}]}}");
+	refused("builtin internal.print: a decision prints nothing");
+	write_file("plan.json", "{\"static\": {\"builtin_funcs\": "
 	    "[{\"name\": \"no.such\"}]}}");
 	refused("builtin no.such: unknown");
 	write_file("plan.json", "{\"plans\": {\"plans\": [{\"name\": \"x\", "
