@@ -234,7 +234,15 @@ static const struct cutting streamed[] = {
 	    "{\"choices\":[{\"delta\":{\"content\":\"", "\"}}]}\n", "deltas" },
 	{ "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\": \"", "\"}]}}]}\n,\n"
 	    "{\"candidates\":[{\"content\":{\"parts\":[{\"text\": \"", "\"}]}}]}\n]\n", "deltas" },
-	/* two streams side by side, each its own */
+	/* two streams side by side, each its own: by member, and by index */
+	{ "{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"so\"}}]}\n"
+	    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"", "\"}}]}\n"
+	    "{\"choices\":[{\"index\":1,\"delta\":{\"content\":\" on\"}}]}\n"
+	    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"", "\"}}]}\n", "deltas" },
+	{ "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":"
+	    "\"input_json_delta\",\"partial_json\":\"", "\"}}\n\ndata: {\"type\":"
+	    "\"content_block_delta\",\"index\":2,\"delta\":{\"partial_json\":\"other\"}}\n\n"
+	    "data: {\"index\": 1,\"delta\":{\"partial_json\":\"", "\"}}\n\n", "deltas" },
 	{ "{\"text\":\"", "\",\"thinking\":\"and so on \"}\n{\"text\":\"", "\"}\n", "deltas" },
 	{ "data: {\"delta\":\"", "\"}\n\ndata: {\"delta\":\"", "\"}\n\n", "deltas" },
 	{ "{\\\"text\\\":\\\"", "\\\"}\\n{\\\"text\\\":\\\"", "\\\"}\\n", "escaped > deltas" },
@@ -410,7 +418,7 @@ streams(void **state)
 {
 	static const struct cutting *const all[] = { &concatenated[0], &continued[2], &marked[0],
 	    &marked[3], &streamed[1], &listed[2], &listed[7], &items[0], &commented[2],
-	    &commented[6], &commented[7] };
+	    &commented[6], &commented[7], &streamed[5], &streamed[6] };
 	char text[4096], moved[8192];
 	struct seen whole, cut;
 	size_t len, at;
