@@ -78,6 +78,20 @@ run_opa(const char *dir, const char *out, const char *const *entries,
 	return false;
 }
 
+/* Can all of it be a pack?  opa would wait at a FIFO for ever. */
+static bool
+is_readable(const char *dir)
+{
+	struct pack_files files = { 0 };
+	char err[256];
+	const bool ok = pack_files_read(&files, dir, err, sizeof(err)) == 0;
+
+	if (!ok)
+		command_fail("%s: %s", dir, err);
+	pack_files_free(&files);
+	return ok;
+}
+
 char *
 command_opa_plan(const char *dir, const char *const *entries, size_t n,
     bool with_tests, size_t *len)
@@ -87,6 +101,8 @@ command_opa_plan(const char *dir, const char *const *entries, size_t n,
 	const struct pack_file *plan;
 	char *text = NULL;
 
+	if (!is_readable(dir))
+		return NULL;
 	if (mkdtemp(tmp) == NULL) {
 		command_fail("%s: %s", tmp, strerror(errno));
 		return NULL;
