@@ -8,9 +8,12 @@
 #include "home.h"
 #include "log.h"
 #include "secret.h"
+#include "trouble.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +24,8 @@
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE 3
+
+#define FILES_LEAST 128		/* descriptors: some 70 are its own */
 
 static const struct opt options[] = {
 	{ "home", 0, "DIR", false, "the home directory, instead of $COUNTERSIGN_HOME" },
@@ -150,15 +155,20 @@ serve(struct start *start, int *ready)
 }
 
 /* A shell's soft limit is meant for programs that use select(2). */
-static void
-raise_files(void)
+static int
+raise_files(char *err, size_t err_len)
 {
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return 0;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_max >= FILES_LEAST)
+		return 0;
+	snprintf(err, err_len, "%ju descriptors are too few, %d are wanted at least%s",
+	    (uintmax_t)files.rlim_max, FILES_LEAST, trouble_remedy(EMFILE));
+	return -1;
 }
 
 /* Descriptors that were handed over must not reach the recorder.  0, or an exit
@@ -170,8 +180,8 @@ prepare(struct start *start)
 
 	if (start->ready_fd != -1)
 		(void)fcntl((int)start->ready_fd, F_SETFD, FD_CLOEXEC);
-	raise_files();
-	if (harden_process(start->err, sizeof(start->err)) != 0)
+	if (raise_files(start->err, sizeof(start->err)) != 0 ||
+	    harden_process(start->err, sizeof(start->err)) != 0)
 		return EXIT_FAILED;
 	if (sodium_init() < 0) {
 		snprintf(start->err, sizeof(start->err), "libsodium failed to start");

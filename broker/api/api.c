@@ -86,10 +86,10 @@ route_find(struct api_call *call, const char *method, const char *path)
 	call->route = other;	/* for Allow */
 	if (other != NULL)
 		api_refuse(call, 405, "api/method",
-		    "this path has no such method", "see openapi.json");
+		    "this path has no such method", API_SEE);
 	else
 		api_refuse(call, 404, "api/path", "there is no such path",
-		    "see openapi.json");
+		    API_SEE);
 }
 
 /* --- one call ------------------------------------------------------------ */

@@ -60,7 +60,7 @@ answer_read(struct api_call *call, struct gate_approval_answer *out)
 		    (out->for_run || strcmp(how, "once") == 0))
 			return true;
 	}
-	api_refuse(call, 400, "api/member", err, "see openapi.json");
+	api_refuse(call, 400, "api/member", err, API_SEE);
 	return false;
 }
 

@@ -82,7 +82,7 @@ question_read(struct api_call *call, struct question *out)
 	    target_read(target, out, err, sizeof(err)) == 0 &&
 	    agent_read(agent, out, err, sizeof(err)) == 0)
 		return true;
-	api_refuse_input(call, 400, "api/member", err, "see openapi.json");
+	api_refuse_input(call, 400, "api/member", err, API_SEE);
 	return false;
 }
 

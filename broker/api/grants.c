@@ -25,7 +25,7 @@ options_read(struct api_call *call, struct gate_grant_options *out)
 	    .peer = call->peer };
 	if (json_in_read(call->json, fields, 6, "", err, sizeof(err)) == 0)
 		return true;
-	api_refuse_input(call, 400, "api/member", err, "see openapi.json");
+	api_refuse_input(call, 400, "api/member", err, API_SEE);
 	return false;
 }
 

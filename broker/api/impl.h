@@ -20,6 +20,7 @@
 #define API_THREADS (API_LEDGER_PORTS + 1)	/* of one listener: where all lanes wait, one is left */
 #define API_IDLE_S 30
 #define API_CALL_MS 60000		/* a request must have come by then */
+#define API_SEE "openapi.json, which is installed in share/countersign, has every path and its members"
 #define API_PARAM_MAX 80
 
 enum api_door { DOOR_OPERATOR, DOOR_AGENT, DOOR_TCP };

@@ -25,7 +25,7 @@ budget_read(struct api_call *call, json_t *object, struct policy_budget *out)
 	if (object == NULL ||
 	    json_in_read(object, fields, 4, "budget", err, sizeof(err)) == 0)
 		return true;
-	api_refuse_input(call, 400, "api/member", err, "see openapi.json");
+	api_refuse_input(call, 400, "api/member", err, API_SEE);
 	return false;
 }
 
@@ -47,7 +47,7 @@ texts_read(struct api_call *call, const char *member, json_t *list,
 			snprintf(err, sizeof(err), "%s: a member is no string, or too "
 			    "long", member);
 			api_refuse_input(call, 400, "api/member", err,
-			    "see openapi.json");
+			    API_SEE);
 			return false;
 		}
 		out->all[out->n++] = json_string_value(one);
@@ -123,7 +123,7 @@ options_read(struct api_call *call, struct gate_run_options *out,
 	if (json_in_read(call->json, fields, 9, "", err, sizeof(err)) == -1 ||
 	    (agent != NULL && json_in_read(agent, of_agent, 2, "agent", err,
 	    sizeof(err)) == -1)) {
-		api_refuse_input(call, 400, "api/member", err, "see openapi.json");
+		api_refuse_input(call, 400, "api/member", err, API_SEE);
 		return false;
 	}
 	return budget_read(call, budget, &out->limits) &&

@@ -60,7 +60,7 @@ api_secret_revoke(struct api_call *call)
 
 	if (call->json != NULL &&
 	    json_in_read(call->json, fields, 1, "", err, sizeof(err)) == -1) {
-		api_refuse(call, 400, "api/member", err, "see openapi.json");
+		api_refuse(call, 400, "api/member", err, API_SEE);
 		return;
 	}
 	login = gate_login_take(gate, call->param, (uint32_t)version);

@@ -45,6 +45,7 @@ struct init {
 	bool inside;				/* dir is in home, which stays */
 	char origin[ORIGIN_MAX + 1];
 	char err[CLI_ERR_MAX];
+	enum cli_exit failed;		/* what it ends with where it cannot be made */
 };
 
 static int
@@ -61,6 +62,7 @@ part(struct init *init, const char *name, char *buf)
 static int
 fail_errno(struct init *init, const char *what)
 {
+	init->failed = CLI_USAGE;
 	return trouble(init->err, sizeof(init->err), what, errno);
 }
 
@@ -113,6 +115,7 @@ check_free(struct init *init)
 		    init->home);
 		return -1;
 	}
+	init->failed = CLI_USAGE;
 	return trouble(init->err, sizeof(init->err), init->home, error);
 }
 
@@ -389,21 +392,24 @@ cmd_init(const struct opts *opts)
 	struct secret *passphrase = NULL;
 	const char *origin = opt_value(opts, "origin");
 	bool locked;
-	int rc = CLI_REFUSED;
+	int rc = -1;
 
 	init.opts = opts;
+	init.failed = CLI_REFUSED;
 	snprintf(init.home, sizeof(init.home), "%s", cli_home());
 	if (harden_process(init.err, sizeof(init.err)) != 0 ||
 	    harden_memory(true, &locked, init.err, sizeof(init.err)) != 0)
 		goto out;
 	default_origin(&init);
 	if (origin != NULL && check_origin(&init, origin) != 0) {
-		rc = CLI_USAGE;
+		init.failed = CLI_USAGE;
 		goto out;
 	}
 	if (home_name_check(init.home, init.err, sizeof(init.err)) != 0 ||
-	    check_free(&init) != 0 || (passphrase = get_passphrase(&init)) == NULL ||
-	    make_dir(&init) != 0)
+	    check_free(&init) != 0 || (passphrase = get_passphrase(&init)) == NULL)
+		goto out;
+	init.failed = CLI_USAGE;	/* from here on it is files that cannot be made */
+	if (make_dir(&init) != 0)
 		goto out;
 	if (make_all(&init, passphrase) == 0 && move_home(&init) == 0)
 		rc = CLI_OK;
@@ -415,5 +421,5 @@ out:
 		say(&init);
 	else
 		cli_err("%s", init.err);
-	return rc;
+	return rc == CLI_OK ? rc : (int)init.failed;
 }
