@@ -52,7 +52,7 @@ $(BUILD)/tests/late.so: tests/late.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(NO_LTO) $(filter-out -pie,$(LDFLAGS)) -fPIC -shared -o $@ $< -ldl
 
 .PHONY: check fuzz fuzz-bins bench unit scenario fuzz-replay check-one late test-bins
-test-bins: $(BINS) $(UNIT_BINS) $(FUZZ_BINS) $(TOOL_BINS) $(BUILD)/tests/policy_conformance
+test-bins: $(BINS) $(UNIT_BINS) $(FUZZ_BINS) $(TOOL_BINS) $(BUILD)/tests/policy_conformance $(BUILD)/tests/late.so
 
 unit: $(UNIT_BINS)
 	tests/run --build $(BUILD) $(UNIT_BINS)
@@ -66,7 +66,7 @@ scenario: $(BINS) $(TOOL_BINS)
 check-one: test-bins
 	tests/run --build $(BUILD) --verbose $(T)
 
-late: test-bins $(BUILD)/tests/late.so
+late: test-bins
 	tests/run --build $(BUILD) --verbose --timeout 1800 --preload $(BUILD)/tests/late.so $(T)
 
 # The long fuzzing: FUZZ_SECONDS for each target.
