@@ -135,8 +135,31 @@ change(json_t *list, const char *text, bool allow, bool *missing)
 	return 0;
 }
 
+/* Where a binding covers a host, its rules decide, and no entry here is looked at. */
+static void
+note_bound(json_t *bindings, const char *rule)
+{
+	char place[TARGET_HOST_MAX + 16];
+	const char *id, *name;
+	json_t *binding, *host;
+	size_t i;
+
+	json_object_foreach(bindings, id, binding)
+		json_array_foreach(json_object_get(binding, "hosts"), i, host) {
+			name = json_is_string(host) ? json_string_value(host) : "";
+			snprintf(place, sizeof(place), strchr(name, ':') != NULL ?
+			    "[%s]:%d" : "%s:%d", name, (int)json_integer_value(
+			    json_object_get(binding, "port")));
+			if (strcmp(place, rule) == 0)
+				cli_err("note: binding %s covers %s, so its rules alone "
+				    "decide there; `bind --add` adds one", cli_clean(id),
+				    place);
+		}
+}
+
 static int
-change_all(const struct opts *opts, json_t *egress, bool allow, bool *missing)
+change_all(const struct opts *opts, json_t *egress, json_t *bindings, bool allow,
+    bool *missing)
 {
 	json_t *hosts = data_array(egress, "allow");
 	json_t *ranges = data_array(egress, "private");
@@ -155,6 +178,8 @@ change_all(const struct opts *opts, json_t *egress, bool allow, bool *missing)
 			    cli_clean(opts->rest[i]), wrong);
 		if (hosts == NULL || change(hosts, rule, allow, missing) != 0)
 			return cli_usage("egress.allow is no list");
+		if (allow)
+			note_bound(bindings, rule);
 	}
 	while ((cidr = opt_next(opts, "private", &cursor)) != NULL) {
 		if ((wrong = cidr_wrong(cidr)) != NULL)
@@ -197,7 +222,8 @@ edit(const struct opts *opts, bool allow)
 	if (egress == NULL) {
 		cli_err("out of memory");
 		rc = CLI_USAGE;
-	} else if ((rc = change_all(opts, egress, allow, &missing)) == 0 &&
+	} else if ((rc = change_all(opts, egress, json_object_get(data_root(data),
+	    "bindings"), allow, &missing)) == 0 &&
 	    (rc = data_commit(data, allow ? DATA_GIVES : DATA_TAKES)) == CLI_OK) {
 		print_egress(egress);
 		rc = missing ? CLI_REFUSED : CLI_OK;
