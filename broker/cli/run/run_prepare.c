@@ -5,6 +5,7 @@
 #include "cli/run/run_exposed.h"
 #include "cli/run/run_session.h"
 #include "cli/run_bundle.h"
+#include "json_in.h"
 #include "private_file.h"
 
 #include <errno.h>
@@ -174,6 +175,26 @@ plan_hiding(struct run_session *session)
 	return -1;
 }
 
+/* Does a binding that the run has a placeholder for leave requests to a person? */
+static bool
+asks(const struct run_session *session)
+{
+	const json_t *bindings;
+	char path[PATH_MAX];
+	json_t *data, *one;
+	bool any = false;
+	size_t i;
+
+	cli_home_path("pack/data.json", path, sizeof(path));
+	data = json_in_file(path);
+	bindings = json_object_get(data, "bindings");
+	json_array_foreach(json_object_get(session->run.json, "placeholders"), i, one)
+		any |= json_array_size(json_object_get(json_object_get(bindings,
+		    client_str(one, "binding")), "ask")) > 0;
+	json_decref(data);
+	return any;
+}
+
 /* What is kept in the home of the operator, who is not inside a run. */
 static int
 prepare_home(struct run_session *session)
@@ -195,6 +216,10 @@ prepare_home(struct run_session *session)
 	/* Before the command fails for the want of it. */
 	lacking_print(stderr, json_object_get(session->run.json,
 	    "placeholders_missing"), "countersign: note: ");
+	/* The command will stand still without a word. */
+	if (!opt_flag(session->opts, "quiet") && asks(session))
+		cli_err("note: some requests of this run wait for a person's word; "
+		    "`countersign approve --watch`, in another terminal, asks for it");
 	return 0;
 }
 
