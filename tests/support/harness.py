@@ -23,6 +23,8 @@ import tempfile
 import time
 import zlib
 
+import tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
@@ -186,8 +188,11 @@ class Bench:
 
     def cs(self, *argv, stdin=None, timeout=60, env=None, **kw):
         """Run countersign; the CompletedProcess, text."""
-        return subprocess.run([os.path.join(BUILD, "countersign"), *argv], env=dict(self.env, **(env or {})), text=True, capture_output=True,
-                              input=stdin if stdin is not None else "", timeout=timeout, check=False, **kw)
+        out = subprocess.run([os.path.join(BUILD, "countersign"), *argv], env=dict(self.env, **(env or {})), text=True, capture_output=True,
+                             input=stdin if stdin is not None else "", timeout=timeout, check=False, **kw)
+        said = ((text or "").replace(self.secret, "(the secret)") if isinstance(text or "", str) else "" for text in (out.stdout, out.stderr))
+        tap.LAST[:] = [subprocess.CompletedProcess(out.args, out.returncode, *said)]
+        return out
 
     def must(self, *argv, **kw):
         out = self.cs(*argv, **kw)

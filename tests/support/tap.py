@@ -6,10 +6,18 @@
     t.skip("node is not installed", "node fetches")
     t.done()
 
-A failed point prints what it was given, so pass `got=` something telling (never a secret).
+A failed point prints what it was given, so pass `got=` something telling (never a secret).  What the last of our
+commands said stands beside it: an exit status alone tells nobody why.
 """
 import sys
 import traceback
+
+LAST = []   # the last command of Bench.cs, as subprocess.run gives it
+
+
+def told():
+    return "".join(f"#   last command: {' '.join(map(str, out.args))[-300:]}\n#     status {out.returncode}, said {(out.stdout or '')[-1500:]!r}, "
+                   f"{(out.stderr or '')[-700:]!r}\n" for out in LAST)
 
 
 class T:
@@ -23,6 +31,7 @@ class T:
             self.failed += 1
             if got is not None:
                 print("#   got: " + repr(got)[:2000].replace("\n", "\\n"), flush=True)
+            print(told(), end="", flush=True)
         return bool(passed)
 
     def eq(self, got, want, name):
