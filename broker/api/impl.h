@@ -191,6 +191,7 @@ void api_grant_look(struct api_call *call);
 void api_grant_revoke(struct api_call *call);
 void api_decide(struct api_call *call);
 void api_claim(struct api_call *call);
+void api_loss(struct api_call *call);
 void api_secret_put(struct api_call *call);
 void api_secret_rotate(struct api_call *call);
 void api_secret_revoke(struct api_call *call);

@@ -11,6 +11,7 @@ const struct api_route api_routes[] = {
 	{ "DELETE", "/v1/grants/{}", RIGHT_RUN_OR_OPERATOR, WAITS_LAST, BODY_NONE, api_grant_revoke },
 	{ "POST", "/v1/decide", RIGHT_RUN, WAITS_LEDGER, BODY_JSON, api_decide },
 	{ "POST", "/v1/coverage", RIGHT_RUN, WAITS_LEDGER, BODY_JSON, api_claim },
+	{ "POST", "/v1/coverage/loss", RIGHT_RUN, WAITS_LEDGER, BODY_JSON, api_loss },
 	{ "GET", "/v1/approvals", RIGHT_OPERATOR, WAITS_NOT, BODY_NONE, api_approval_list },
 	{ "POST", "/v1/approvals/{}", RIGHT_OPERATOR, WAITS_LEDGER, BODY_JSON, api_approval_answer },
 	{ "GET", "/v1/secrets", RIGHT_OPERATOR, WAITS_NOT, BODY_NONE, api_secret_list },

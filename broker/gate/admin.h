@@ -109,6 +109,11 @@ int gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
     const struct json_t *manifest, struct ledger_receipt *receipt,
     struct gate_problem *why);
 
+/* What an adapter could not hand over, by its own word: a `loss` record of the run
+ * (json_t; its form is Loss of api/openapi.json). */
+int gate_loss(struct gate *gate, struct ledger_port *port, struct run *run,
+    struct json_t *told, struct ledger_receipt *receipt, struct gate_problem *why);
+
 struct gate_run_summary {
 	uint64_t first_seq, last_seq;		/* of the run's records */
 	uint64_t first_index, size;		/* tree: first leaf; size with the teardown */

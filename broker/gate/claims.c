@@ -208,17 +208,16 @@ claim_body(const struct run *run, const json_t *manifest)
 	return text;
 }
 
-/* An agent that spoke for the proxy would vouch for what goes around it. */
-static bool
-is_ours(const json_t *manifest)
+bool
+gate_claims_ours(const char *adapter, const char *instance, struct gate_problem *why)
 {
-	const char *adapter, *instance;
-
-	adapter = json_string_value(json_object_get(manifest, "adapter"));
-	instance = json_string_value(json_object_get(manifest, "instance"));
-	return (adapter != NULL && (strcasecmp(adapter, "proxy") == 0 ||
-	    strcasecmp(adapter, "api") == 0)) ||
+	const bool ours = strcasecmp(adapter, "proxy") == 0 || strcasecmp(adapter, "api") == 0 ||
 	    (instance != NULL && strcasecmp(instance, "broker") == 0);
+
+	if (ours)
+		gate_problem_set(why, 403, "coverage/reserved", "the broker's own adapters "
+		    "speak for themselves", "publish under another name");
+	return ours;
 }
 
 static bool
@@ -226,30 +225,34 @@ claim_ok(const json_t *manifest, struct gate_problem *why)
 {
 	struct claim claim;
 	char err[160] = "parent: the broker names it itself";
-	bool fine;
+	bool fine, ours;
 
 	fine = claim_read(&claim, (json_t *)manifest, err, sizeof(err)) == 0 &&
 	    json_object_get(manifest, "parent") == NULL;
-	if (fine && is_ours(manifest))
-		gate_problem_set(why, 403, "coverage/reserved", "the broker's own "
-		    "adapters speak for themselves", "publish under another name");
-	else if (!fine)
+	ours = fine && gate_claims_ours(claim.adapter, claim.instance, why);
+	if (!fine)
 		gate_problem_set(why, 400, "coverage/manifest", err,
 		    "see ledger/coverage/claim.schema.json");
 	claim_free(&claim);
-	return fine && !is_ours(manifest);
+	return fine && !ours;
 }
 
-static int
-claim_append(struct gate *gate, struct ledger_port *port, struct run *run,
+int
+gate_claims_append(struct gate *gate, struct ledger_port *port, struct run *run, const char *type,
     const char *body, struct ledger_receipt *receipt, struct gate_problem *why)
 {
 	struct rules *rules = gate_rules(gate);
 	int result = -1;
 
+	if (shows_secret(gate, body)) {
+		gate_problem_set(why, 403, "credential/raw-secret", "it holds a secret",
+		    "publish it without");
+		rules_unref(rules);
+		return -1;
+	}
 	gate_run_hold(run);
 	if (run_open_p(run))
-		result = gate_append(port, "coverage", run->id, rules->digest, body,
+		result = gate_append(port, type, run->id, rules->digest, body,
 		    (int)strlen(body), false, receipt, why);
 	else
 		gate_problem_set(why, 403, "run/closed", "the run is closed",
@@ -274,11 +277,8 @@ gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
 		gate_problem_set(why, body == NULL ? 503 : 400, "coverage/manifest",
 		    body == NULL ? "out of memory" : "the manifest is too long",
 		    body == NULL ? "try again" : "say it in fewer entries");
-	} else if (shows_secret(gate, body)) {
-		gate_problem_set(why, 403, "credential/raw-secret",
-		    "the manifest holds a secret", "publish it without");
 	} else {
-		result = claim_append(gate, port, run, body, receipt, why);
+		result = gate_claims_append(gate, port, run, "coverage", body, receipt, why);
 	}
 	secret_text_free(body);
 	return result;

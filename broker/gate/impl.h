@@ -305,4 +305,15 @@ int gate_append_patient(struct ledger_port *port, const char *type,
     const char *run, const char *policy, const char *body, int len, bool seal,
     struct ledger_receipt *receipt, struct gate_problem *why);
 
+/* --- claims.c: also of losses.c --- */
+
+/* Is it a name of the broker's own adapters?  Then refused: who spoke for the proxy
+ * would vouch for what goes around it.  instance: NULL where there is none. */
+bool gate_claims_ours(const char *adapter, const char *instance, struct gate_problem *why);
+
+/* A record of what an adapter says, while the run is open: nothing of it stands behind
+ * its teardown.  Refused where it holds a secret. */
+int gate_claims_append(struct gate *gate, struct ledger_port *port, struct run *run,
+    const char *type, const char *body, struct ledger_receipt *receipt, struct gate_problem *why);
+
 #endif

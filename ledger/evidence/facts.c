@@ -70,6 +70,12 @@ read_input(struct facts *f, const json_t *input)
 		read_target(f, json_object_get(input, "target"));
 }
 
+bool
+facts_tells_loss(const struct facts *f)
+{
+	return strcmp(f->type, "drop") == 0 || strcmp(f->type, "loss") == 0;
+}
+
 static void
 read_body(struct facts *f, const json_t *b)
 {
@@ -103,7 +109,7 @@ read_body(struct facts *f, const json_t *b)
 	f->bytes_in = get_number(b, "bytes_in");
 	f->duration_us = get_number(b, "duration_us");
 	f->redactions = get_number(b, "redactions");
-	if (strcmp(f->type, "drop") == 0 && get_number(b, "count") > 0)
+	if (facts_tells_loss(f) && get_number(b, "count") > 0)
 		f->count = (uint64_t)get_number(b, "count");
 	if (strcmp(f->type, "scan") == 0) {
 		get_text(b, "verdict", f->event, sizeof(f->event));
@@ -236,6 +242,18 @@ about_scan(const struct facts *f, char *buf, size_t cap)
 		snprintf(buf + n, cap - (size_t)n, "; %" PRId64 " secrets too weak for tags", weak);
 }
 
+/* Which adapter: of both names of it that its records have. */
+static void
+about_loss(const struct facts *f, char *buf, size_t cap)
+{
+	char adapter[RECORD_NAME_MAX + 1], instance[RECORD_NAME_MAX + 1];
+
+	get_text(f->body, "adapter", adapter, sizeof(adapter));
+	get_text(f->body, "instance", instance, sizeof(instance));
+	snprintf(buf, cap, "%s%s%s: %" PRIu64 " of its records are lost (%s)", adapter,
+	    instance[0] != '\0' ? " " : "", instance, f->count, f->reason);
+}
+
 static void
 about_secret(const struct facts *f, char *buf, size_t cap)
 {
@@ -266,6 +284,8 @@ about_lifecycle(const struct facts *f, char *buf, size_t cap)
 		about_teardown(f, buf, cap);
 	else if (strcmp(f->type, "scan") == 0)
 		about_scan(f, buf, cap);
+	else if (strcmp(f->type, "loss") == 0)
+		about_loss(f, buf, cap);
 	else if (strcmp(f->type, "policy") == 0)
 		about_policy(f, buf, cap);
 	else if (strcmp(f->type, "anchor") == 0)

@@ -47,8 +47,8 @@ struct facts {
 	int64_t port, status, uid, pid;	/* -1: none */
 	int64_t bytes_out, bytes_in, duration_us, redactions, version;	/* -1: none */
 	int head_sent;			/* of an outcome; -1: not told */
-	uint64_t count;			/* refusals that it tells by number, records that a
-					 * drop declares; 1 of all others */
+	uint64_t count;			/* refusals that it tells by number, records that it
+					 * declares as lost; 1 of all others */
 };
 
 /* Fill in from a record that record_check has passed; facts_free afterwards. */
@@ -71,6 +71,9 @@ const char *facts_person(const struct facts *facts, char *buf, size_t cap);
 /* How many a refusal that is told by number stands for (its body begins with "count"),
  * up to about RECORD_SEQ_MAX; 0: it is no such record. */
 uint64_t facts_told(const struct record_line *record);
+
+/* Does it declare that records are lost: a drop, or an adapter's loss? */
+bool facts_tells_loss(const struct facts *facts);
 
 /* The bytes of text that fit into max without cutting a character in two. */
 size_t facts_cut(const char *text, size_t len, size_t max);

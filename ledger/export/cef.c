@@ -173,7 +173,7 @@ severity_of(const struct facts *f, int *cef, int *syslog)
 		*cef = 5;
 		*syslog = 4;
 	}
-	if (strcmp(f->type, "drop") == 0 ||
+	if (facts_tells_loss(f) ||
 	    (strcmp(f->type, "scan") == 0 && strcmp(f->event, "found") == 0)) {
 		*cef = 8;
 		*syslog = 3;
@@ -208,7 +208,8 @@ cef_format(const struct export_item *item, const char *hostname, char *buf, size
 	severity_of(f, &cef, &syslog);
 	snprintf(name, sizeof(name), "%s%s%s", f->type, f->kind == FACTS_REFUSED ? " refused" :
 	    f->kind == FACTS_ALLOWED ? " allowed" : f->kind == FACTS_FAILED ? " failed" : "",
-	    strcmp(f->type, "drop") == 0 ? ": records were dropped" : "");
+	    strcmp(f->type, "drop") == 0 ? ": records were dropped" :
+	    facts_tells_loss(f) ? ": an adapter lost records" : "");
 	put_header(&o, syslog, f->time, hostname, f->type);
 	put_cef(&o, f->type, name, cef);
 	put_extension(&o, item);

@@ -357,6 +357,16 @@ put_drop(struct json_out *o, const struct export_item *item)
 	put_finding(o, uid, "Records were dropped", text, GAP);
 }
 
+static void
+put_loss(struct json_out *o, const struct export_item *item)
+{
+	char uid[64], text[256];
+
+	snprintf(uid, sizeof(uid), "loss-%llu", (unsigned long long)item->index);
+	put_finding(o, uid, "An adapter lost records",
+	    facts_about(item->facts, text, sizeof(text)), GAP);
+}
+
 /* What the broker looked for before it sealed a run; never where, nor what. */
 static void
 put_scan(struct json_out *o, const struct export_item *item)
@@ -398,6 +408,8 @@ put_of_class(struct json_out *o, const struct export_item *item, const struct oc
 	case FINDING:
 		if (strcmp(f->type, "scan") == 0)
 			put_scan(o, item);
+		else if (strcmp(f->type, "loss") == 0)
+			put_loss(o, item);
 		else
 			put_drop(o, item);
 		break;

@@ -93,7 +93,7 @@ ocsf_kind(const struct facts *f)
 	static const char *const lifecycle[] = { "run", "open", "close", "teardown", "recover" };
 	size_t i;
 
-	if (strcmp(f->type, "drop") == 0)
+	if (facts_tells_loss(f))
 		return (struct ocsf_kind){ FINDING, 1, "Create", HIGH, 0 };
 	if (strcmp(f->type, "scan") == 0 && f->kind == FACTS_FAILED)
 		return (struct ocsf_kind){ FINDING, 1, "Create", strcmp(f->event, "found") == 0 ?

@@ -119,7 +119,7 @@ severity_of(const struct facts *f)
 {
 	if (strcmp(f->type, "scan") == 0 && strcmp(f->event, "found") == 0)
 		return ERROR;
-	return strcmp(f->type, "drop") == 0 || f->kind == FACTS_REFUSED ||
+	return facts_tells_loss(f) || f->kind == FACTS_REFUSED ||
 	    f->kind == FACTS_FAILED ? WARN : INFO;
 }
 
@@ -138,7 +138,7 @@ otlp_format(const struct export_item *item, char *buf, size_t cap)
 		attr_text(&o, "countersign.rule", item->broken);
 		return end(&o);
 	}
-	dropped = strcmp(f->type, "drop") == 0;
+	dropped = facts_tells_loss(f);
 	facts_about(f, about, sizeof(about));
 	snprintf(body, sizeof(body), "%s%s%s", f->type, about[0] != '\0' ? " " : "", about);
 	begin(&o, f->time_us, severity_of(f), body, buf, cap);

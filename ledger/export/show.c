@@ -12,7 +12,7 @@ colour_of(const struct facts *f)
 {
 	static const char *const codes[] = { "", "\033[32m", "\033[31m", "\033[33m" };
 
-	return strcmp(f->type, "drop") == 0 ? codes[FACTS_REFUSED] : codes[f->kind];
+	return facts_tells_loss(f) ? codes[FACTS_REFUSED] : codes[f->kind];
 }
 
 void

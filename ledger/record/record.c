@@ -34,7 +34,7 @@ hash_valid(const char text[HEX_LEN])
 static const struct record_slice types[] = { NAME("use"), NAME("outcome"),
     NAME("decision"), NAME("grant"), NAME("refusal"), NAME("run"),
     NAME("open"), NAME("close"), NAME("drop"), NAME("heads"), NAME("policy"),
-    NAME("coverage"), NAME("key"), NAME("recover"), NAME("clock"),
+    NAME("coverage"), NAME("loss"), NAME("key"), NAME("recover"), NAME("clock"),
     NAME("secret"), NAME("teardown"), NAME("scan"), NAME("anchor") };
 
 const char *

@@ -209,8 +209,6 @@ first_pass(struct html_data *d, struct reader *reader)
 		facts_read(&f, &line.record);
 		if (html_is_withheld(d, &line))
 			f.host[0] = f.agent[0] = f.rule[0] = '\0';
-		if (strcmp(f.type, "drop") == 0)
-			d->dropped += f.count;
 		before = d->links;
 		bad = add_link(d, &line, &f);
 		if (!bad && html_is_ours(d, &line.record))

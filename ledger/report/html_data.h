@@ -48,7 +48,7 @@ struct html_data {
 	const struct report *report;
 	uint64_t records;	/* all that were read */
 	uint64_t ours;		/* of the run; of a ledger: all */
-	uint64_t allowed, refused, failed, grants, dropped;
+	uint64_t allowed, refused, failed, grants;
 	uint64_t first, last;	/* indices of what was read; last is one past */
 	int64_t begin_us, end_us;	/* of ours */
 	char agent[128];

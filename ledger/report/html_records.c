@@ -158,7 +158,7 @@ static bool
 is_lifecycle(const struct facts *f)
 {
 	static const char *const types[] = { "run", "teardown", "grant", "open", "close",
-	    "secret", "policy", "coverage", "key", "drop", "recover", "clock", "heads", "scan",
+	    "secret", "policy", "coverage", "loss", "key", "drop", "recover", "clock", "heads", "scan",
 	    "anchor" };
 	size_t i;
 

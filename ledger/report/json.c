@@ -217,6 +217,7 @@ json_all(struct json_out *o, const struct report *report)
 	report_whole(report, whole);
 	json_statements(o, whole);
 	json_out_uint(o, "dropped", r->drops);
+	json_out_uint(o, "lost", r->lost);
 	json_out_uint(o, "counted_refusals", r->counted);
 	json_out_bool(o, "counted_refusals_established",
 	    r->unclosed == 0 && r->completeness.verdict == VERIFY_COMPLETE);

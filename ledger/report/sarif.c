@@ -25,6 +25,7 @@ static const struct { const char *code, *text; } words[] = {
 	{ "limit", "More was let through than the run or the grant was for." },
 	{ "policy", "A record names a policy pack that no record before it brings into force." },
 	{ "dropped", "The recorder declared records as dropped." },
+	{ "lost", "An adapter declared records of the run as lost." },
 	{ "fork", "Two histories were signed." },
 	{ "anchor", "What is recorded as said by others before is not what they said." },
 	{ "clock", "Times contradict each other." },

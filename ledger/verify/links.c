@@ -64,7 +64,7 @@ admitted_by(enum links_kind kind)
 {
 	switch (kind) {
 	case RUN:
-	case SCAN:
+	case NOTICE:
 	case TEARDOWN:
 		return RUN;
 	case GRANT:

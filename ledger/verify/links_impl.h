@@ -13,7 +13,8 @@ __extension__ typedef unsigned __int128 links_u128;
 enum links_kind {
 	OTHER = 0,
 	RUN = 1, GRANT = 2, DECISION = 4, USE = 8,	/* can admit */
-	REFUSAL = 16, OUTCOME = 32, TEARDOWN = 64, SCAN = 128
+	REFUSAL = 16, OUTCOME = 32, TEARDOWN = 64,
+	NOTICE = 128	/* a scan, a loss */
 };
 
 /* What a record names, and what it lacks. */

@@ -23,7 +23,7 @@ kind_of(struct record_slice type)
 	case 3:
 		return is(type, "use", USE) | is(type, "run", RUN);
 	case 4:
-		return is(type, "scan", SCAN);
+		return is(type, "scan", NOTICE) | is(type, "loss", NOTICE);
 	case 5:
 		return is(type, "grant", GRANT);
 	case 7:
@@ -342,11 +342,12 @@ look_special(const struct links *links, const struct walk_line *line, uint64_t r
 		part->fact[part->count++] = (struct links_fact){ .line = fact->line,
 		    .admits = kept_as(mark_of(links, line->leaf, 0), RUN), .kind = RUN };
 	if (fact->kind != GRANT && !of_another_run(links, run))
-		runs_note(&part->runs, fact->line, run,
-		    fact->kind == RUN ? RUNS_RUN : fact->kind == SCAN ? RUNS_SCAN : RUNS_TEARDOWN);
+		runs_note(&part->runs, fact->line, run, fact->kind == RUN ? RUNS_RUN :
+		    fact->kind == TEARDOWN ? RUNS_TEARDOWN :
+		    record_slice_is(r->type, "loss") ? RUNS_LOSS : RUNS_SCAN);
 }
 
-#define SPECIAL (GRANT | RUN | SCAN | TEARDOWN)
+#define SPECIAL (GRANT | RUN | NOTICE | TEARDOWN)
 #define ALIKE_NONE UINT32_MAX
 
 void

@@ -8,6 +8,7 @@
 #include "ledger/verify/consents.h"
 #include "ledger/verify/grant_ids.h"
 #include "ledger/verify/links.h"
+#include "ledger/verify/lost.h"
 #include "ledger/verify/member.h"
 #include "ledger/verify/promises.h"
 #include "ledger/verify/scanned.h"
@@ -44,6 +45,7 @@ struct runs {
 	uint64_t torn;		/* ends that were cut off */
 	uint64_t found;		/* scans that found a secret */
 	uint64_t found_at;	/* the first of them */
+	uint64_t lost;		/* records, as adapters declare */
 	struct unended *unended;	/* of a bundle: its run, and those below it */
 	struct verify_finding finding[VERIFY_FINDINGS_MAX];
 	unsigned findings;	/* kept */
@@ -351,6 +353,20 @@ take_scan(struct runs *runs, struct run *run, const struct walk_batch *batch, un
 		note(runs, batch, i, "scan", "a scan of other records than the run's");
 }
 
+/* What an adapter saw and could not hand over: by its own word a gap of the run. */
+static void
+take_loss(struct runs *runs, const struct run *run, const struct walk_batch *batch, unsigned i)
+{
+	const struct record_line *r = &batch->lines[i].record;
+	char what[sizeof(runs->finding[0].what)];
+	uint64_t count;
+
+	note(runs, batch, i, "lost", lost_say(r, what, sizeof(what), &count));
+	runs->lost = count < RECORD_SEQ_MAX - runs->lost ? runs->lost + count : RECORD_SEQ_MAX;
+	if (run->over)
+		note(runs, batch, i, "after_teardown", "a record of a run behind its teardown");
+}
+
 /* ---- records of a run ---- */
 
 /* Types that no honest broker writes for a run that is over.  A grant may have been
@@ -433,6 +449,8 @@ runs_batch(struct runs *runs, const struct walk_batch *batch,
 			take_run(runs, fact->run, run, batch, fact->line);
 		else if (fact->kind == RUNS_SCAN)
 			take_scan(runs, run, batch, fact->line);
+		else if (fact->kind == RUNS_LOSS)
+			take_loss(runs, run, batch, fact->line);
 		else if (fact->kind == RUNS_TEARDOWN)
 			take_teardown(runs, fact->run, run, batch, fact->line);
 		else if (run->over)
@@ -501,7 +519,7 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 	}
 	if (runs->more > 0)
 		verify_find(result, VERIFY_GAP, "more", "%" PRIu64
-		    " more records that do not fit their run", runs->more);
+		    " more records that do not fit their run, or declare losses", runs->more);
 	if (runs->more_open > 0)
 		verify_find(result, VERIFY_NOT_ESTABLISHED, "more", "%" PRIu64 " more runs that "
 		    "are never torn down, or records of which it is not known what they mean", runs->more_open);
@@ -513,6 +531,7 @@ runs_judge(struct runs *runs, bool dropped, struct verify_result *result)
 	consents_judge(runs->consents, result);
 	promises_judge(runs->promises, result);
 	result->torn = runs->torn;
+	result->lost = runs->lost;
 	result->scans_found = runs->found;
 	result->scan_found = runs->found_at;
 }

@@ -4,7 +4,8 @@
  * one behind its teardown, that the teardown says where the run began and ended, and
  * that the scan before it says one thing.  An outcome or a refusal may come later:
  * what was under way is cut, and what asks for a run that is over is refused.
- * Scans that found a secret are counted, since nobody who looks later need know it.
+ * Scans that found a secret are counted, since nobody who looks later need know it; and
+ * what adapters declare that they lost.
  *
  * Of a ledger the runs are kept that records were of last, in constant memory: one
  * that none was of since 8,192 others is not remembered, but for whether it was torn
@@ -20,7 +21,7 @@
 struct links;
 struct runs;
 
-enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_TEARDOWN,
+enum runs_kind { RUNS_ON, RUNS_RUN, RUNS_SCAN, RUNS_LOSS, RUNS_TEARDOWN,
 	RUNS_BEGIN, RUNS_END,	/* a session's, of the line's stream */
 	RUNS_UNKNOWN,		/* a record of a type that is not known */
 	RUNS_RECOVER		/* that a torn end was cut off */

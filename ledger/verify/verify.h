@@ -126,6 +126,7 @@ struct verify_result {
 	uint64_t unclosed;		/* sessions without a close: what they had only counted is not here */
 	bool uncounted;		/* bundle: its run's teardown counts nothing, and none says it would */
 	uint64_t drops;			/* records declared as dropped */
+	uint64_t lost;			/* records that adapters declare as lost */
 	struct verify_anchor anchor[TRUST_WITNESSES_MAX + TRUST_AUTHORITIES_MAX];
 	unsigned anchors;
 	/* a bundle's files that neither the signed root, nor a pack's digest, nor an
