@@ -241,7 +241,8 @@ put_tables(const struct html_data *d, FILE *out)
 	if (d->hosts.count == 0 && d->rules.count == 0)
 		return;
 	fputs("<h2>Where to, and by which rule</h2><section class=\"two\">", out);
-	put_table(&d->hosts, "host", out);
+	if (d->hosts.count > 0)
+		put_table(&d->hosts, "host", out);
 	put_table(&d->rules, "rule", out);
 	fputs("</section>\n", out);
 }
