@@ -70,16 +70,16 @@ static const struct cli_command policy_table[] = {
 	{ .name = "build", .operands = "PACK", .raw = true,
 	  .summary = "Compile a pack's plan (needs opa)",
 	  .run_raw = cmd_policy },
-	{ .name = "explain", .operands = "[--seq N] RECORDS", .raw = true,
+	{ .name = "explain", .operands = "[--seq N] [RECORDS]", .raw = true,
 	  .summary = "Why a recorded decision came out so",
 	  .run_raw = cmd_policy_on_records },
-	{ .name = "replay", .operands = "[--pack PACK] RECORDS...", .raw = true,
+	{ .name = "replay", .operands = "[--pack PACK] [RECORDS...]", .raw = true,
 	  .summary = "Decide recorded inputs again",
 	  .run_raw = cmd_policy_on_records },
-	{ .name = "diff", .operands = "OLD NEW RECORDS...", .raw = true,
+	{ .name = "diff", .operands = "OLD NEW [RECORDS...]", .raw = true,
 	  .summary = "What another pack would have decided",
 	  .run_raw = cmd_policy_on_records },
-	{ .name = "compare", .operands = "--opa ADDRESS RECORDS...",
+	{ .name = "compare", .operands = "--opa ADDRESS [RECORDS...]",
 	  .raw = true, .run_raw = cmd_policy_on_records,
 	  .summary = "The evaluator beside an OPA server, on recorded inputs" },
 	{ .name = "reload", .operands = "", .run = cmd_reload,
@@ -174,6 +174,7 @@ main(int argc, char **argv)
 	cmd_completion_table(table);
 	policy_command_reader(data_pack_readable);
 	policy_command_opener(input_open, input_why);
+	policy_command_records(cli_home_ledger);
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		argv[1] = version_word;
 	rc = cli_dispatch(table, argc, argv);

@@ -209,4 +209,8 @@ void policy_command_reader(policy_data_reader *reader);
 void policy_command_opener(FILE *(*open)(const char *path),
     const char *(*why)(int error));
 
+/* Which records are meant where explain, replay, diff or compare name none: a path that
+ * stays, or NULL for none.  Set before policy_command. */
+void policy_command_records(const char *(*unnamed)(void));
+
 #endif

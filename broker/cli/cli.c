@@ -5,6 +5,7 @@
 #include "ledger/utf8.h"
 #include "ledger/output/terminal.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,17 @@ cli_need_home(void)
 		return 0;
 	cli_err("%s", why);
 	return CLI_USAGE;
+}
+
+const char *
+cli_home_ledger(void)
+{
+	static char path[PATH_MAX];
+
+	if (cli_need_home() != 0)
+		return NULL;
+	cli_home_path("ledger", path, sizeof(path));
+	return path;
 }
 
 static int

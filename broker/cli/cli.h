@@ -74,6 +74,9 @@ const char *cli_home(void);
 void cli_home_path(const char *name, char *buf, size_t cap);
 /* Refuse to go on where HOME was never initialised: 0, or CLI_USAGE. */
 int cli_need_home(void);
+
+/* The home's ledger, as static text; NULL where there is no home, which was said. */
+const char *cli_home_ledger(void);
 /* The same for who goes on without one: 0, or -1 and what is the matter. */
 int cli_home_fault(char *why, size_t cap);
 

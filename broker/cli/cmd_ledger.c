@@ -224,6 +224,8 @@ cmd_query(const struct opts *opts)
 		cli_err("%s", cli_clean(err));
 	else if (opt_flag(opts, "count"))
 		printf("%llu\n", (unsigned long long)found);
+	else if (found == 0)
+		cli_err("note: no record matches");
 	reader_close(reader);
 	return rc == 0 ? CLI_OK : CLI_USAGE;
 }

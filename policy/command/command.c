@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *name, *operands, *what;
-	int min, max;
+	int min, max;	/* the last of min may be left out where it is RECORDS */
 	int (*run)(const struct command_args *);
 } commands[] = {
 	{ "check", "PACK", "load it, and say what it is and what is odd", 1,
@@ -21,16 +21,16 @@ static const struct {
 	    command_test },
 	{ "build", "PACK", "compile its plan.json (needs opa)", 1, 1,
 	    command_build },
-	{ "explain", "[--seq N] RECORDS",
+	{ "explain", "[--seq N] [RECORDS]",
 	    "why a recorded decision, or the last one, came out so", 1, 1,
 	    command_explain },
-	{ "replay", "[--pack PACK] RECORDS...",
+	{ "replay", "[--pack PACK] [RECORDS...]",
 	    "decide recorded inputs again; they must come out the same", 1,
 	    OPERANDS_MAX, command_replay },
-	{ "diff", "OLD NEW RECORDS...",
+	{ "diff", "OLD NEW [RECORDS...]",
 	    "what another pack would have decided", 3, OPERANDS_MAX,
 	    command_diff },
-	{ "compare", "--opa ADDRESS RECORDS...",
+	{ "compare", "--opa ADDRESS [RECORDS...]",
 	    "the evaluator beside an OPA server, on recorded inputs", 1,
 	    OPERANDS_MAX, command_compare }
 };
@@ -42,7 +42,7 @@ usage(FILE *out)
 
 	fprintf(out, "usage: countersign policy COMMAND [OPTIONS] ...\n\n");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		fprintf(out, "  %-8s%-25s %s\n", commands[i].name,
+		fprintf(out, "  %-8s%-27s %s\n", commands[i].name,
 		    commands[i].operands, commands[i].what);
 	fprintf(out, "\n  --key FILE    only a pack that this key signed\n"
 	    "  --entry NAME  another entry point than " PACK_ENTRY "\n"
@@ -54,7 +54,9 @@ usage(FILE *out)
 	    "http://127.0.0.1:port\n"
 	    "  --ca FILE     compare: authorities for https\n"
 	    "  --token-file FILE  compare: a bearer token, for https\n"
-	    "  --json        replay, diff, compare: one JSON object a line\n");
+	    "  --json        replay, diff, compare: one JSON object a line\n\n"
+	    "RECORDS: a run's evidence, a ledger's directory or files with lines of one;\n"
+	    "where none is named, this home's ledger.\n");
 	return COMMAND_FAILED;
 }
 
@@ -226,6 +228,27 @@ command_data_read(const struct policy_pack *pack)
 	return -1;
 }
 
+static const char *(*records_unnamed)(void);
+
+void
+policy_command_records(const char *(*unnamed)(void))
+{
+	records_unnamed = unnamed;
+}
+
+/* Puts in the records that nobody named; false: there are none to be had. */
+static bool
+take_unnamed(struct command_args *args, const char *operands, int min)
+{
+	const char *path;
+
+	if (args->n != min - 1 || strstr(operands, "RECORDS") == NULL ||
+	    records_unnamed == NULL || (path = records_unnamed()) == NULL)
+		return false;
+	args->operand[args->n++] = path;
+	return true;
+}
+
 static bool
 wants_help(int argc, char **argv)
 {
@@ -281,7 +304,8 @@ policy_command(int argc, char **argv)
 	for (c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
 		if (strcmp(commands[c].name, args.name) != 0)
 			continue;
-		if (args.n < commands[c].min || args.n > commands[c].max)
+		if ((args.n < commands[c].min || args.n > commands[c].max) &&
+		    !take_unnamed(&args, commands[c].operands, commands[c].min))
 			return command_fail("usage: countersign policy %s %s",
 			    args.name, commands[c].operands);
 		return commands[c].run(&args);
