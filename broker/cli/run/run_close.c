@@ -167,6 +167,15 @@ print_no_answer(const struct run_reasons *reasons)
 }
 
 static void
+print_lost(const struct run_reasons *reasons)
+{
+	if (reasons->lost > 0)
+		fprintf(stderr, "  %lld record%s that an adapter says it lost (%s): the evidence "
+		    "has a gap\n", reasons->lost, reasons->lost == 1 ? "" : "s",
+		    cli_clean(reasons->lost_by));
+}
+
+static void
 print_tunnels(const struct run_reasons *reasons)
 {
 	size_t i;
@@ -272,6 +281,7 @@ print_text(const struct run_close *close, const json_t *closed,
 	print_below(&reasons->below);
 	run_refused_print(reasons, client_str(closed, "id"));
 	print_no_answer(reasons);
+	print_lost(reasons);
 	print_tunnels(reasons);
 	print_names(close);
 	lacking_print(stderr, json_object_get(close->run, "placeholders_missing"), "  ");
@@ -318,6 +328,7 @@ print_json(const struct run_close *close, const json_t *closed,
 	    json_integer((json_int_t)reasons->tunnels));
 	json_object_set_new(out, "no_answer",
 	    json_integer((json_int_t)reasons->no_answer));
+	json_object_set_new(out, "lost", json_integer(reasons->lost));
 	json_object_set_new(out, "status", json_integer(close->child->status));
 	json_object_set_new(out, "seconds", json_real(close->seconds));
 	json_object_set_new(out, "home_hidden", json_boolean(close->child->hidden));

@@ -106,6 +106,15 @@ count_outcome(struct run_reasons *reasons, const json_t *body)
 	    strncmp(client_str(body, "error"), "upstream_", 9) == 0;
 }
 
+static void
+count_lost(struct run_reasons *reasons, const json_t *body)
+{
+	if (reasons->lost == 0)
+		snprintf(reasons->lost_by, sizeof(reasons->lost_by), "%s, %s",
+		    client_str(body, "adapter"), client_str(body, "reason"));
+	reasons->lost += (long long)json_integer_value(json_object_get(body, "count"));
+}
+
 /* --- runs below ------------------------------------------------------- */
 
 static bool
@@ -166,6 +175,8 @@ take_below(struct run_reasons *reasons, const char *type, const json_t *body)
 		count_outcome(reasons, body);
 	else if (strcmp(type, "decision") == 0)
 		count_tunnel(reasons, body);
+	else if (strcmp(type, "loss") == 0)
+		count_lost(reasons, body);
 }
 
 static void
@@ -189,6 +200,8 @@ take_own(struct run_reasons *reasons, const char *type, json_t *body)
 		count_outcome(reasons, body);
 	} else if (strcmp(type, "decision") == 0) {
 		count_tunnel(reasons, body);
+	} else if (strcmp(type, "loss") == 0) {
+		count_lost(reasons, body);
 	}
 }
 
@@ -199,7 +212,8 @@ worth_parsing(const char *line, size_t len)
 	static const char *const marks[] = { "\"type\":\"refusal\"",
 	    "\"kind\":\"connect\"", "\"state\":\"closed\"", "\"parent_run\":",
 	    "\"type\":\"coverage\"", "\"type\":\"teardown\"",
-	    "\"rule\":\"ask/approved\"", "\"error\":\"upstream_" };
+	    "\"rule\":\"ask/approved\"", "\"error\":\"upstream_",
+	    "\"type\":\"loss\"" };
 	size_t i;
 
 	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)

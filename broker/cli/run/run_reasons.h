@@ -39,6 +39,8 @@ struct run_reasons {
 	size_t no_answer;	/* allowed, and the upstream gave none or not a whole one; also of runs below */
 	size_t tunnels;		/* allowed to hosts without a binding, also of runs below */
 	char tunnel_hosts[RUN_TUNNELS_NAMED][256];	/* each once; "" ends them */
+	long long lost;		/* records, as adapters say; also of runs below */
+	char lost_by[160];	/* the first of them: "hook, full" */
 	json_t *closed;	/* body of its closing `run` record, owned; NULL */
 	json_t *claims;	/* bodies of its `coverage` records, an array, owned; NULL */
 	json_t *counts;	/* of its `teardown`, owned; NULL where none was read */
