@@ -45,24 +45,30 @@ struct printer {
 	bool json, colour, terminal;
 };
 
+/* Its bytes, which give its leaf; people see what they are. */
+static void
+print_json(const struct printer *p, const struct reader_line *line)
+{
+	if (p->terminal)
+		shown_json(stdout, line->text, line->len);
+	else
+		fwrite(line->text, 1, line->len, stdout);
+	putchar('\n');
+}
+
 /* Prints a match; whether it was one. */
 static bool
 print_match(const struct printer *p, const struct reader_line *line)
 {
 	struct facts facts;
 
-	if (!filter_match(&p->filter, line, &facts))
+	if (p->json ? !filter_hits(&p->filter, line) : !filter_match(&p->filter, line, &facts))
 		return false;
 	if (p->json) {
-		/* its bytes, which give its leaf; people see what they are */
-		if (p->terminal)
-			shown_json(stdout, line->text, line->len);
-		else
-			fwrite(line->text, 1, line->len, stdout);
-		putchar('\n');
-	} else {
-		show_record(line, &facts, p->colour, stdout);
+		print_json(p, line);
+		return true;
 	}
+	show_record(line, &facts, p->colour, stdout);
 	if (line->rule == NULL)
 		facts_free(&facts);
 	return true;
@@ -79,57 +85,46 @@ printer_init(struct printer *p, const struct opts *opts)
 
 /* ---- tail ---- */
 
-/* Indices of the last matches, in a ring. */
-struct ring {
-	uint64_t *index;
-	size_t max, seen;
-};
-
-static int
-find_last(struct reader *reader, const struct printer *p, struct ring *ring, char *err)
+/* The indices of the last max matches before end, in a ring; how many there were
+ * in all, or -1. */
+static ptrdiff_t
+find_last(struct reader *reader, const struct printer *p, uint64_t end, uint64_t *ring,
+    size_t max, char *err)
 {
 	struct reader_line line;
-	struct facts facts;
+	ptrdiff_t seen = 0;
 	int n;
 
-	ring->seen = 0;
-	while ((n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1) {
-		if (!filter_match(&p->filter, &line, &facts))
-			continue;
-		if (line.rule == NULL)
-			facts_free(&facts);
-		ring->index[ring->seen++ % ring->max] = line.index;
-	}
-	return n;
+	while ((n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1 && line.index < end)
+		if (filter_hits(&p->filter, &line))
+			ring[(size_t)seen++ % max] = line.index;
+	return n < 0 ? -1 : seen;
 }
 
-/* Where the last max matches begin: from further and further back. */
+/* Where the last max matches begin: file after file, from the last one on back, each
+ * read once.  Where there is none: where the last file begins. */
 static int
 find_begin(struct reader *reader, const struct printer *p, size_t max, uint64_t *begin,
     char *err)
 {
-	struct ring ring = { calloc(max, sizeof(*ring.index)), max, 0 };
-	struct reader_line line;
-	uint64_t back = max, first = 0;
-	int rc = -1;
+	uint64_t end = UINT64_MAX, first, *ring = calloc(max, sizeof(*ring));
+	ptrdiff_t seen;
+	int rc = ring != NULL ? 0 : -1;
 
-	if (ring.index == NULL) {
+	if (ring == NULL)
 		snprintf(err, CLI_ERR_MAX, "out of memory");
-		return -1;
+	while (rc == 0 && max > 0 &&
+	    (rc = reader_seek_before(reader, end, &first, err, CLI_ERR_MAX)) == 1) {
+		seen = find_last(reader, p, end, ring, max, err);
+		if (end == UINT64_MAX)
+			*begin = first;
+		if (seen > 0)
+			*begin = ring[(size_t)seen >= max ? (size_t)seen % max : 0];
+		max -= seen > 0 && (size_t)seen < max ? (size_t)seen : seen > 0 ? max : 0;
+		end = first;
+		rc = seen < 0 ? -1 : 0;
 	}
-	for (;; back = back < 65536 ? 65536 : back * 4) {
-		if (reader_seek_tail(reader, back, err, CLI_ERR_MAX) != 0)
-			break;
-		rc = reader_next(reader, &line, err, CLI_ERR_MAX);
-		first = rc == 1 ? line.index : reader_first(reader);
-		if (rc == -1 || reader_seek_tail(reader, back, err, CLI_ERR_MAX) != 0 ||
-		    (rc = find_last(reader, p, &ring, err)) != 0)
-			break;
-		if (ring.seen >= max || first == reader_first(reader))
-			break;
-	}
-	*begin = ring.seen == 0 ? UINT64_MAX : ring.index[ring.seen >= max ? ring.seen % max : 0];
-	free(ring.index);
+	free(ring);
 	return rc;
 }
 
@@ -158,7 +153,7 @@ cmd_ledger(const struct opts *opts)
 	struct reader *reader;
 	char err[CLI_ERR_MAX] = "";
 	long long lines = 20;
-	uint64_t begin;
+	uint64_t begin = 0;
 	int rc;
 
 	if (opt_number(opts, "lines", 1, TAIL_MAX, &lines, err, sizeof(err)) != 0)
@@ -166,7 +161,7 @@ cmd_ledger(const struct opts *opts)
 	if ((rc = printer_init(&p, opts)) != 0 || (rc = ledger_args_open(opts, &reader)) != 0)
 		return rc;
 	rc = find_begin(reader, &p, (size_t)lines, &begin, err);
-	if (rc == 0 && begin != UINT64_MAX)
+	if (rc == 0)
 		rc = reader_seek(reader, begin, err, sizeof(err));
 	if (rc == 0)
 		rc = print_from_here(reader, &p, opt_flag(opts, "follow"), err);
@@ -183,17 +178,10 @@ query(struct reader *reader, const struct printer *p, bool count, uint64_t limit
     uint64_t *found, char *err)
 {
 	struct reader_line line;
-	struct facts facts;
 	int n = 0;
 
 	while (*found < limit && (n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1) {
-		if (!count) {
-			*found += print_match(p, &line);
-		} else if (filter_match(&p->filter, &line, &facts)) {
-			++*found;
-			if (line.rule == NULL)
-				facts_free(&facts);
-		}
+		*found += count ? filter_hits(&p->filter, &line) : print_match(p, &line);
 		if (ferror(stdout))
 			break;
 	}

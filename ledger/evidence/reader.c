@@ -393,3 +393,21 @@ reader_seek_tail(struct reader *r, uint64_t n, char *err, size_t err_len)
 	go_to(r, i);
 	return 0;
 }
+
+int
+reader_seek_before(struct reader *r, uint64_t end, uint64_t *first, char *err,
+    size_t err_len)
+{
+	unsigned i;
+
+	if (end == UINT64_MAX && list(r, err, err_len) != 0)
+		return -1;
+	i = r->files;
+	while (i > 0 && r->file[i - 1].first >= end)
+		i--;
+	if (i == 0)
+		return 0;
+	go_to(r, i - 1);
+	*first = r->index;
+	return 1;
+}

@@ -46,6 +46,12 @@ int reader_seek(struct reader *reader, uint64_t index, char *err, size_t err_len
  * n behind it where there are so many. */
 int reader_seek_tail(struct reader *reader, uint64_t n, char *err, size_t err_len);
 
+/* Go on at the beginning of the file that has records before index end
+ * (UINT64_MAX: of the last one), whose first is put into *first.  1; 0 where
+ * there is none before end; -1 with a message. */
+int reader_seek_before(struct reader *reader, uint64_t end, uint64_t *first, char *err,
+    size_t err_len);
+
 /*
  * The next record.  1; 0 where there is none yet: what is written later is
  * seen by a later call; -1 with a message.

@@ -80,6 +80,20 @@ filter_matches(const struct filter *f, const struct reader_line *line,
 	return envelope_matches(f, &line->record) && facts_match(f, facts);
 }
 
+bool
+filter_hits(const struct filter *f, const struct reader_line *line)
+{
+	struct facts facts;
+
+	if (line->rule == NULL && f->target == NULL && f->decision == NULL)
+		return envelope_matches(f, &line->record);
+	if (!filter_match(f, line, &facts))
+		return false;
+	if (line->rule == NULL)
+		facts_free(&facts);
+	return true;
+}
+
 /* ---- moments ---- */
 
 static int

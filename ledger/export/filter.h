@@ -27,6 +27,10 @@ void filter_init(struct filter *filter);
 bool filter_match(const struct filter *filter, const struct reader_line *line,
     struct facts *facts);
 
+/* The same for who wants no facts: bodies are parsed only where the filter asks for
+ * what stands in them. */
+bool filter_hits(const struct filter *filter, const struct reader_line *line);
+
 /* The same where the facts are there already (not read where the line is no
  * record). */
 bool filter_matches(const struct filter *filter, const struct reader_line *line,

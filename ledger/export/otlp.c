@@ -55,9 +55,11 @@ static void
 begin(struct json_out *o, int64_t time_us, int severity, const char *body, char *buf,
     size_t cap)
 {
+	const uint64_t us = (uint64_t)time_us;
 	char time[32];
 
-	snprintf(time, sizeof(time), "%" PRId64 "000", time_us);
+	/* 64 bits of nanoseconds end in 2554, records may say up to 9999 */
+	snprintf(time, sizeof(time), "%" PRIu64, us <= UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX);
 	json_out_begin(o, buf, cap);
 	json_out_object(o, NULL);
 	json_out_str(o, "timeUnixNano", time);

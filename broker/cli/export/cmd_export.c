@@ -41,7 +41,7 @@ export_job_take(struct export_job *job, const struct reader_line *line, export_a
 	/* the sequence is followed over all records, whatever is asked for */
 	if (line->rule == NULL)
 		facts_read(&facts, &line->record);
-	export_item_init(&item, line, &facts, &job->seqs);
+	export_item_init(&item, line, &facts, job->seqs);
 	if (filter_matches(&job->filter, line, &facts))
 		rc = add(context, &item);
 	if (line->rule == NULL)
@@ -102,7 +102,8 @@ cmd_export(const struct opts *opts)
 {
 	char dir[4096];
 	struct reader *reader = NULL;
-	struct export_job job = { .opts = opts };
+	struct export_seqs seqs = { .count = 0 };
+	struct export_job job = { .opts = opts, .seqs = &seqs };
 	size_t len;
 	int rc;
 

@@ -11,7 +11,7 @@
 struct export_job {
 	const struct opts *opts;
 	struct filter filter;
-	struct export_seqs seqs;
+	struct export_seqs *seqs;	/* how far each stream is */
 	char hostname[256], origin[NOTE_NAME_MAX + 1];	/* "": not known */
 	char err[CLI_ERR_MAX];	/* of a journal */
 };
