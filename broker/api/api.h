@@ -52,6 +52,9 @@ struct api_options {
 struct api *api_start(const struct api_options *options, char *err,
     size_t err_len);
 
+/* The daemon is about to end: /healthz says so.  NULL-safe. */
+void api_stopping(struct api *api);
+
 /* Refuse new requests, finish those under way, join. */
 void api_stop(struct api *api);
 

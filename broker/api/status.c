@@ -184,6 +184,7 @@ api_health(struct api_call *call)
 {
 	const struct anchorer *anchorer = call->api->options.anchorer;
 	const bool partial = gate_secrets_partial(call->api->options.gate);
+	const bool stopping = atomic_load(&call->api->stopping);
 	struct ledger_counts counts;
 	const char *ledger, *reason;
 	bool low, well;
@@ -196,8 +197,10 @@ api_health(struct api_call *call)
 	well = low || strcmp(ledger, "ok") == 0;
 	reason = well ? alarm_of(anchorer, partial, text, sizeof(text)) :
 	    ledger_reason(call->api, ledger, text, sizeof(text));
-	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "status", !well ?
-	    "failed" : reason != NULL ? "degraded" : "ok", "ledger", ledger,
+	if (stopping)
+		reason = "the daemon is ending";
+	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "status", stopping ?
+	    "stopping" : !well ? "failed" : reason != NULL ? "degraded" : "ok", "ledger", ledger,
 	    "vault", partial ? "partial" : "whole", "version", COUNTERSIGN_VERSION, "anchoring", anchorer == NULL ?
 	    "none" : anchorer_alive(anchorer) ? "running" : "gone", "anchors",
 	    anchors(call->api));
@@ -208,7 +211,14 @@ api_health(struct api_call *call)
 		json_object_set_new(json, "reason", json_string(reason));
 	if (json != NULL)
 		add_seen(json, call->api, &counts);
-	api_answer(call, well ? 200 : 503, json);
+	api_answer(call, well && !stopping ? 200 : 503, json);
+}
+
+void
+api_stopping(struct api *api)
+{
+	if (api != NULL)
+		atomic_store(&api->stopping, true);
 }
 
 void

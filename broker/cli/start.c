@@ -32,20 +32,23 @@ start_daemon_json(void)
 	return json_in_file(path);
 }
 
-/* Does a daemon answer on HOME's operator socket? */
+/* Does a daemon answer on HOME's operator socket, that goes on to?  One that is ending
+ * has a lock, which the next one waits for. */
 static bool
 start_running(struct start_found *found)
 {
 	struct client_reply reply;
 	enum client_result result;
+	bool stopping;
 
 	result = client_operator("GET", "/healthz", NULL, &reply);
 	found->config_changed = strcmp(client_str(reply.json, "config"),
 	    "changed") == 0;
 	found->policy_changed = strcmp(client_str(reply.json, "policy"),
 	    "changed") == 0;
+	stopping = strcmp(client_str(reply.json, "status"), "stopping") == 0;
 	client_reply_release(&reply);
-	return result == CLIENT_OK || result == CLIENT_REFUSED;
+	return (result == CLIENT_OK || result == CLIENT_REFUSED) && !stopping;
 }
 
 /* The absolute path of a program of ours: beside this one, in ../libexec, or

@@ -196,6 +196,7 @@ daemon_close(struct daemon *daemon)
 		return 0;
 	if (daemon->json_path[0] != '\0')
 		(void)unlink(daemon->json_path);
+	api_stopping(daemon->api);
 	discover_close(daemon->discover);
 	minter_stop(daemon->minter);
 	if (daemon->plane != NULL)
