@@ -246,7 +246,7 @@ about_scan(const struct facts *f, char *buf, size_t cap)
 static void
 about_loss(const struct facts *f, char *buf, size_t cap)
 {
-	char adapter[RECORD_NAME_MAX + 1], instance[RECORD_NAME_MAX + 1];
+	char adapter[RECORD_NAME_MAX + 1] = "", instance[RECORD_NAME_MAX + 1] = "";
 
 	get_text(f->body, "adapter", adapter, sizeof(adapter));
 	get_text(f->body, "instance", instance, sizeof(instance));
