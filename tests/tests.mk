@@ -84,5 +84,5 @@ check:
 	@contrib/bootstrap --tests
 	@$(MAKE) --no-print-directory -s $(JOBS) WERROR=1 BUILD=build SAN= FUZZ= test-bins
 	@$(MAKE) --no-print-directory -s $(JOBS) WERROR=1 BUILD=build-san SAN=1 FUZZ= test-bins
-	@tests/run --build build --timeout 1200 $(BUILD_TESTS) $(patsubst $(BUILD)/%,build/%,$(UNIT_BINS) $(FUZZ_BINS)) $(SCENARIOS) \
+	@tests/run --build build --timeout 2400 $(BUILD_TESTS) $(patsubst $(BUILD)/%,build/%,$(UNIT_BINS) $(FUZZ_BINS)) $(SCENARIOS) \
 	    $(patsubst $(BUILD)/%,build-san/%,$(UNIT_BINS) $(FUZZ_BINS))
