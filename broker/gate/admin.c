@@ -135,7 +135,7 @@ gate_new(const struct gate_options *options, char *err, size_t err_len)
 	if (gate->packs_dir != NULL)
 		policy_packs_tidy(gate->packs_dir);
 	if (gate->tags_dir != NULL)
-		gate_tags_tidy(gate->tags_dir, time(NULL));
+		gate_tags_tidy(gate, time(NULL));
 	gate->rules = rules_load(gate->pack_path, err, err_len);
 	if (gate->rules == NULL ||
 	    rules_keep(gate, gate->rules, err, err_len) == -1)

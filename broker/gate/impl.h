@@ -164,6 +164,7 @@ struct gate {
 	struct vault *vault;
 	char *pack_path, *packs_dir;	/* packs_dir: NULL where nothing is kept */
 	char *ledger_dir, *tags_dir;	/* NULL: no scan before sealing */
+	_Atomic int64_t tidied_s;	/* when old tags were looked for */
 	struct ledger_port *mint_port;	/* of the minter's thread; NULL before gate_mint */
 	struct keyed *keyed;
 	struct anchored *anchored;	/* NULL: nobody vouches for the ledger */
@@ -292,8 +293,9 @@ int gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
 
 /* old_tags.c.  Remove the tags of runs that were closed 30 days before now, which
  * nobody made a bundle of: they can be made again only with another key, and no
- * record names those, but a file that is kept for ever helps nobody but a thief. */
-void gate_tags_tidy(const char *dir, time_t now);
+ * record names those, but a file that is kept for ever helps nobody but a thief.
+ * At most once an hour, whoever asks. */
+void gate_tags_tidy(struct gate *gate, time_t now);
 
 /* Append and wait; a failure becomes a 503, and so does a recorder that is silent:
  * what was asked for may be recorded yet, and was not done. */

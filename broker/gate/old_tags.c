@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define KEPT_S (30 * 24 * 3600)
+#define AGAIN_S 3600
 
 static bool
 is_tags(const char *name)
@@ -19,10 +20,21 @@ is_tags(const char *name)
 	return len > 5 && strcmp(name + len - 5, ".tags") == 0;
 }
 
-void
-gate_tags_tidy(const char *dir, time_t now)
+/* One caller at a time, and not soon after the last: where thousands of runs were
+ * closed, looking through their files took longer than closing one more. */
+static bool
+is_due(struct gate *gate, time_t now)
 {
-	DIR *all = opendir(dir);
+	int64_t last = atomic_load(&gate->tidied_s);
+
+	return (now < last || now - last >= AGAIN_S) &&
+	    atomic_compare_exchange_strong(&gate->tidied_s, &last, now);
+}
+
+void
+gate_tags_tidy(struct gate *gate, time_t now)
+{
+	DIR *all = is_due(gate, now) ? opendir(gate->tags_dir) : NULL;
 	struct dirent *entry;
 	struct stat st;
 

@@ -142,7 +142,7 @@ gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
 		note(seal, "not every secret could be had from the store");
 	if (gate->secrets.minter != NULL)
 		minter_each(gate->secrets.minter, take, seal);
-	gate_tags_tidy(gate->tags_dir, time(NULL));
+	gate_tags_tidy(gate, time(NULL));
 	write_tags(gate, run, seal);
 	if (scanner_scan_records(seal->scanner, gate->ledger_dir, run->receipt.index,
 	    last, RECORDS_MAX, &seal->result, err, sizeof(err)) != 0)
