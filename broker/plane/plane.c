@@ -264,6 +264,7 @@ plane_stop(struct plane *plane, unsigned grace_ms)
 			worker_join(&plane->workers[i]);
 	}
 	resolver_free(plane->resolver);
+	plane->resolver = NULL;		/* what is dropped below has no look-up any more */
 	decider_free(plane->decider);	/* what it still says is read below */
 	for (unsigned i = 0; i < plane->n_workers; i++)
 		worker_free(&plane->workers[i]);

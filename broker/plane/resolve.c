@@ -13,18 +13,21 @@
 #define SHARE 2			/* one owner has this part of either, at most */
 #define CACHE_SIZE 128
 #define CACHE_MS 5000
+#define PREFER_MS 600000	/* RFC 8305 section 4: ten minutes or so */
 
 struct cached {
 	char host[254];
 	uint16_t port;
 	int64_t until_ms;
 	struct resolve_answer answer;
+	union address good;	/* answered where one before it did not */
+	int64_t good_until_ms;
 };
 
 /* What one of the threads is looking up. */
 struct under_way {
 	bool busy;
-	const void *whose;
+	const struct resolve_job *job;
 };
 
 struct resolver {
@@ -50,17 +53,95 @@ slot_of(struct resolver *resolver, const char *host, uint16_t port)
 	return &resolver->cache[hash % CACHE_SIZE];
 }
 
+static bool
+is_of(const struct cached *slot, const char *host, uint16_t port)
+{
+	return slot->port == port && strcmp(slot->host, host) == 0;
+}
+
+/* The address that is known to answer comes first. */
 static void
-remember(struct resolver *resolver, const struct resolve_job *job)
+reorder(const struct cached *slot, struct resolve_answer *answer)
+{
+	size_t at = 0;
+
+	if (slot->good_until_ms <= timer_now_us() / 1000)
+		return;
+	while (at < answer->n && !address_same(&answer->addresses[at], &slot->good))
+		at++;
+	if (at == answer->n)
+		return;
+	memmove(&answer->addresses[1], &answer->addresses[0],
+	    at * sizeof(answer->addresses[0]));
+	answer->addresses[0] = slot->good;
+}
+
+static void
+remember(struct resolver *resolver, struct resolve_job *job)
 {
 	struct cached *slot = slot_of(resolver, job->host, job->port);
 
 	if (job->answer.n == 0)
 		return;
+	if (!is_of(slot, job->host, job->port))
+		slot->good_until_ms = 0;
+	else
+		reorder(slot, &job->answer);
 	memcpy(slot->host, job->host, sizeof(slot->host));
 	slot->port = job->port;
 	slot->answer = job->answer;
 	slot->until_ms = timer_now_us() / 1000 + CACHE_MS;
+}
+
+/* From there on: of that family, or of the other. */
+static const struct addrinfo *
+next_of(const struct addrinfo *a, int family, bool same)
+{
+	while (a != NULL && (a->ai_family == family) != same)
+		a = a->ai_next;
+	return a;
+}
+
+/* Both families in turn (RFC 8305 section 4): where one leads nowhere, the second
+ * attempt is of the other, and eight addresses of the one do not hide it. */
+static void
+take_in_turn(const struct addrinfo *list, uint16_t port, struct resolve_answer *out)
+{
+	const int family = list->ai_family;
+	const struct addrinfo *from[2] = { list, next_of(list, family, false) };
+
+	for (unsigned turn = 0; out->n < RESOLVE_ADDRESSES &&
+	    (from[0] != NULL || from[1] != NULL); turn++) {
+		union address *address = &out->addresses[out->n];
+		const struct addrinfo *a = from[turn % 2];
+
+		if (a == NULL)
+			continue;
+		from[turn % 2] = next_of(a->ai_next, family, turn % 2 == 0);
+		if (address_copy(address, a->ai_addr) != 0)
+			continue;
+		if (address->sa.sa_family == AF_INET)
+			address->in.sin_port = htons(port);
+		else
+			address->in6.sin6_port = htons(port);
+		out->n++;
+	}
+}
+
+static const char *
+why_none(int result)
+{
+	switch (result) {
+	case EAI_AGAIN:
+		return "the name server does not answer";
+	case EAI_FAIL:
+		return "the name server gave no usable answer";
+	case EAI_MEMORY:
+	case EAI_SYSTEM:
+		return "the name could not be looked up (memory or descriptors are short)";
+	default:
+		return "the name has no address";
+	}
 }
 
 static void
@@ -73,23 +154,12 @@ look_up(const char *host, uint16_t port, struct resolve_answer *out)
 
 	*out = (struct resolve_answer){ 0 };
 	result = getaddrinfo(host, NULL, &hints, &list);
-	for (struct addrinfo *a = list; result == 0 && a != NULL; a = a->ai_next) {
-		union address *address = &out->addresses[out->n];
-
-		if (out->n == RESOLVE_ADDRESSES ||
-		    address_copy(address, a->ai_addr) != 0)
-			continue;
-		if (address->sa.sa_family == AF_INET)
-			address->in.sin_port = htons(port);
-		else
-			address->in6.sin6_port = htons(port);
-		out->n++;
-	}
-	if (result == 0)
+	if (result == 0 && list != NULL) {
+		take_in_turn(list, port, out);
 		freeaddrinfo(list);
+	}
 	if (out->n == 0)
-		out->error = result == EAI_AGAIN ? "the name server does not answer" :
-		    "the name has no address";
+		out->error = why_none(result);
 }
 
 static bool
@@ -99,22 +169,33 @@ has_share(const struct resolver *resolver, const void *whose)
 
 	for (size_t i = 0; i < THREADS; i++)
 		n += resolver->under_way[i].busy &&
-		    resolver->under_way[i].whose == whose;
+		    resolver->under_way[i].job->whose == whose;
 	return n >= THREADS / SHARE;
 }
 
-/* The first whose owner has a thread to spare; NULL where there is none.  Who ends
- * a look-up comes here next, so that none is forgotten. */
-static struct resolve_job *
-take(struct resolver *resolver)
+static bool
+same_name(const struct resolve_job *a, const struct resolve_job *b)
 {
-	struct resolve_job **at = &resolver->first, *job;
+	return a->port == b->port && strcmp(a->host, b->host) == 0;
+}
 
-	while ((job = *at) != NULL && !resolver->stopping &&
-	    has_share(resolver, job->whose))
-		at = &job->next;
-	if (job == NULL)
-		return NULL;
+/* Somebody looks it up already, whose answer will be this one's, too. */
+static bool
+is_under_way(const struct resolver *resolver, const struct resolve_job *job)
+{
+	for (size_t i = 0; i < THREADS; i++)
+		if (resolver->under_way[i].busy &&
+		    same_name(resolver->under_way[i].job, job))
+			return true;
+	return false;
+}
+
+/* *at leaves the queue. */
+static struct resolve_job *
+unlink_job(struct resolver *resolver, struct resolve_job **at)
+{
+	struct resolve_job *job = *at;
+
 	*at = job->next;
 	if (*at == NULL)
 		resolver->last = at;
@@ -123,23 +204,72 @@ take(struct resolver *resolver)
 	return job;
 }
 
+/* The first that nobody wants any more, or whose owner has a thread to spare; NULL
+ * where there is none.  Who ends a look-up comes here next, so that none is forgotten. */
+static struct resolve_job *
+take(struct resolver *resolver)
+{
+	struct resolve_job **at = &resolver->first, *job;
+
+	while ((job = *at) != NULL && !resolver->stopping && !job->unwanted &&
+	    (has_share(resolver, job->whose) || is_under_way(resolver, job)))
+		at = &job->next;
+	return job != NULL ? unlink_job(resolver, at) : NULL;
+}
+
+/* Those that wait for the same name: they hang behind it, answered. */
+static void
+take_same(struct resolver *resolver, struct resolve_job *job)
+{
+	struct resolve_job **at = &resolver->first, *last = job;
+
+	while (*at != NULL) {
+		if (!same_name(*at, job)) {
+			at = &(*at)->next;
+			continue;
+		}
+		last->next = unlink_job(resolver, at);
+		last = last->next;
+		last->answer = job->answer;
+	}
+}
+
 static struct under_way *
-note(struct resolver *resolver, const void *whose)
+note(struct resolver *resolver, const struct resolve_job *job)
 {
 	struct under_way *at = resolver->under_way;
 
 	while (at->busy)	/* there is one for each thread */
 		at++;
-	*at = (struct under_way){ .busy = true, .whose = whose };
+	*at = (struct under_way){ .busy = true, .job = job };
 	return at;
+}
+
+/* With the lock, which is let go meanwhile. */
+static void
+answer(struct resolver *resolver, struct resolve_job *job)
+{
+	struct under_way *mine;
+
+	if (resolver->stopping || job->unwanted) {
+		job->answer = (struct resolve_answer){ .error =
+		    job->unwanted ? "nobody waits for it" : "the broker is stopping" };
+		return;
+	}
+	mine = note(resolver, job);
+	pthread_mutex_unlock(&resolver->lock);
+	look_up(job->host, job->port, &job->answer);
+	pthread_mutex_lock(&resolver->lock);
+	mine->busy = false;
+	remember(resolver, job);
+	take_same(resolver, job);
 }
 
 static void *
 serve(void *arg)
 {
 	struct resolver *resolver = arg;
-	struct under_way *mine;
-	struct resolve_job *job;
+	struct resolve_job *job, *next;
 
 	pthread_mutex_lock(&resolver->lock);
 	for (;;) {
@@ -147,19 +277,12 @@ serve(void *arg)
 			pthread_cond_wait(&resolver->wake, &resolver->lock);
 		if (job == NULL)
 			break;
-		mine = note(resolver, job->whose);
-		if (resolver->stopping) {
-			job->answer = (struct resolve_answer){
-			    .error = "the broker is stopping" };
-		} else {
-			pthread_mutex_unlock(&resolver->lock);
-			look_up(job->host, job->port, &job->answer);
-			pthread_mutex_lock(&resolver->lock);
-			remember(resolver, job);
-		}
-		mine->busy = false;
+		answer(resolver, job);
 		pthread_mutex_unlock(&resolver->lock);
-		job->done(job);
+		for (; job != NULL; job = next) {
+			next = job->next;	/* done() may free it */
+			job->done(job);
+		}
 		pthread_mutex_lock(&resolver->lock);
 	}
 	pthread_mutex_unlock(&resolver->lock);
@@ -255,12 +378,38 @@ resolver_now(struct resolver *resolver, const char *host, uint16_t port,
 	}
 	pthread_mutex_lock(&resolver->lock);
 	slot = slot_of(resolver, host, port);
-	hit = slot->port == port && strcmp(slot->host, host) == 0 &&
-	    slot->until_ms > timer_now_us() / 1000;
+	hit = is_of(slot, host, port) && slot->until_ms > timer_now_us() / 1000;
 	if (hit)
 		*out = slot->answer;
 	pthread_mutex_unlock(&resolver->lock);
 	return hit;
+}
+
+void
+resolver_prefer(struct resolver *resolver, const char *host, uint16_t port,
+    const union address *address)
+{
+	struct cached *slot;
+
+	pthread_mutex_lock(&resolver->lock);
+	slot = slot_of(resolver, host, port);
+	if (is_of(slot, host, port)) {
+		slot->good = *address;
+		slot->good_until_ms = timer_now_us() / 1000 + PREFER_MS;
+		reorder(slot, &slot->answer);
+	}
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+void
+resolver_abandon(struct resolver *resolver, struct resolve_job *job)
+{
+	if (resolver == NULL)
+		return;
+	pthread_mutex_lock(&resolver->lock);
+	job->unwanted = true;
+	pthread_cond_signal(&resolver->wake);
+	pthread_mutex_unlock(&resolver->lock);
 }
 
 /* Of that owner. */

@@ -165,6 +165,10 @@ connected(struct upstream *upstream)
 	}
 	if (!upstream->stream.writable)
 		return;
+	if (upstream->at > 0)
+		resolver_prefer(upstream->worker->plane->resolver,
+		    upstream->origin->host, upstream->origin->port,
+		    &upstream->answer.addresses[upstream->at]);
 	if (upstream->https) {
 		upstream_tls_begin(upstream);
 		return;
@@ -407,8 +411,10 @@ upstream_drop(struct upstream *upstream)
 	worker = upstream->worker;
 	if (upstream->state == UPSTREAM_IDLE)
 		pool_remove(upstream->origin, upstream);
-	if (upstream->lookup != NULL)
+	if (upstream->lookup != NULL) {
 		upstream->lookup->upstream = NULL;
+		resolver_abandon(worker->plane->resolver, &upstream->lookup->job);
+	}
 	timer_stop(&upstream->timer);
 	stream_close(&upstream->stream);
 	buf_free(&upstream->in);
