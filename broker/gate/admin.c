@@ -97,6 +97,7 @@ locks_init(struct gate *gate, struct minter *minter)
 	if (pthread_mutex_init(&gate->admin, NULL) != 0 ||
 	    pthread_rwlock_init(&gate->lock, NULL) != 0 ||
 	    pthread_mutex_init(&gate->rules_lock, NULL) != 0 ||
+	    pthread_mutex_init(&gate->place_lock, NULL) != 0 ||
 	    pthread_mutex_init(&gate->refusals_lock, NULL) != 0 ||
 	    approvals_init(&gate->approvals) != 0 ||
 	    secrets_init(&gate->secrets, minter) == -1)
@@ -177,6 +178,7 @@ gate_free(struct gate *gate)
 	pthread_mutex_destroy(&gate->admin);
 	pthread_rwlock_destroy(&gate->lock);
 	pthread_mutex_destroy(&gate->rules_lock);
+	pthread_mutex_destroy(&gate->place_lock);
 	pthread_mutex_destroy(&gate->refusals_lock);
 	free(gate);
 }

@@ -26,6 +26,7 @@
 #include "gate/sieve.h"
 #include "gate/table.h"
 #include "ledger/clock.h"
+#include "ledger/scan/scan.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -165,6 +166,8 @@ struct gate {
 	char *pack_path, *packs_dir;	/* packs_dir: NULL where nothing is kept */
 	char *ledger_dir, *tags_dir;	/* NULL: no scan before sealing */
 	_Atomic int64_t tidied_s;	/* when old tags were looked for */
+	pthread_mutex_t place_lock;
+	struct scan_place place;	/* near the records of runs that end now */
 	struct ledger_port *mint_port;	/* of the minter's thread; NULL before gate_mint */
 	struct keyed *keyed;
 	struct anchored *anchored;	/* NULL: nobody vouches for the ledger */

@@ -6,7 +6,6 @@
 #include "gate/impl.h"
 #include "gate/versions.h"
 #include "ledger/record/json_out.h"
-#include "ledger/scan/scan.h"
 #include "private_file.h"
 
 #include <limits.h>
@@ -121,10 +120,32 @@ word(const struct run *run, const struct seal *seal, uint64_t last, char *buf,
 	return json_out_end(&out);
 }
 
+/* Of a later record than the one that is kept. */
+static void
+keep_place(struct gate *gate, const struct scan_place *place)
+{
+	pthread_mutex_lock(&gate->place_lock);
+	if (place->index > gate->place.index)
+		gate->place = *place;
+	pthread_mutex_unlock(&gate->place_lock);
+}
+
+static struct scan_place
+kept_place(struct gate *gate)
+{
+	struct scan_place place;
+
+	pthread_mutex_lock(&gate->place_lock);
+	place = gate->place;
+	pthread_mutex_unlock(&gate->place_lock);
+	return place;
+}
+
 int
 gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
     char *buf, size_t cap)
 {
+	struct scan_place place = kept_place(gate);
 	struct seal *seal;
 	char err[256];
 	int len = 0;
@@ -145,8 +166,9 @@ gate_seal_scan(struct gate *gate, const struct run *run, uint64_t last,
 	gate_tags_tidy(gate, time(NULL));
 	write_tags(gate, run, seal);
 	if (scanner_scan_records(seal->scanner, gate->ledger_dir, run->receipt.index,
-	    last, RECORDS_MAX, &seal->result, err, sizeof(err)) != 0)
+	    last, RECORDS_MAX, &place, &seal->result, err, sizeof(err)) != 0)
 		note(seal, err);
+	keep_place(gate, &place);
 	len = word(run, seal, last, buf, cap);
 out:
 	scanner_free(seal->scanner);

@@ -10,17 +10,28 @@
 #include "ledger/scan/scan.h"
 
 #define READ_LEN (256 * 1024)
+#define STEP 1024		/* records from one place that is remembered to the next */
 
 /* What of the ledger's lines is wanted. */
 struct range {
 	struct scanner *scanner;
 	uint64_t first, last, left;	/* left: bytes that may still be looked at */
 	uint64_t index;			/* of the line that is read */
+	struct scan_place *place;
 };
 
-/* Feed what of a block belongs to the range; false behind its end. */
+/* The line begins at that offset. */
+static void
+note_place(struct range *range, uint64_t offset)
+{
+	if (range->index % STEP == 0 && range->index <= range->first)
+		*range->place = (struct scan_place){ range->index, offset };
+}
+
+/* Feed what of a block, which lies at that offset, belongs to the range; false behind
+ * its end. */
 static bool
-feed(struct range *range, const char *block, size_t len)
+feed(struct range *range, const char *block, size_t len, uint64_t at)
 {
 	const char *p = block, *end = block + len, *from = NULL, *line_end;
 
@@ -29,7 +40,10 @@ feed(struct range *range, const char *block, size_t len)
 			from = p;
 		line_end = memchr(p, '\n', (size_t)(end - p));
 		p = line_end == NULL ? end : line_end + 1;
-		range->index += line_end != NULL;
+		if (line_end == NULL)
+			break;
+		range->index++;
+		note_place(range, at + (uint64_t)(p - block));
 	}
 	if (from == NULL)
 		return p == end;
@@ -56,8 +70,12 @@ scan_segment(struct range *range, int dirfd, uint64_t first, char *block)
 		return;
 	}
 	range->index = first;
+	if (range->place->index >= first && range->place->index <= range->first) {
+		range->index = range->place->index;
+		at = range->place->offset;
+	}
 	while ((n = io_read(fd, block, READ_LEN, at)) > 0 &&
-	    feed(range, block, (size_t)n))
+	    feed(range, block, (size_t)n, at))
 		at += (uint64_t)n;
 	if (n < 0)
 		scanner_cannot(range->scanner, strerror(errno));
@@ -66,11 +84,11 @@ scan_segment(struct range *range, int dirfd, uint64_t first, char *block)
 
 int
 scanner_scan_records(struct scanner *scanner, const char *ledger,
-    uint64_t first, uint64_t last, uint64_t max, struct scan_result *result,
-    char *err, size_t err_len)
+    uint64_t first, uint64_t last, uint64_t max, struct scan_place *place,
+    struct scan_result *result, char *err, size_t err_len)
 {
 	struct range range = { .scanner = scanner, .first = first, .last = last,
-	    .left = max };
+	    .left = max, .place = place };
 	uint64_t segment = first / SEGMENT_RECORDS * SEGMENT_RECORDS;
 	int dirfd;
 	char *block;

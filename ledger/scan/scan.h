@@ -145,10 +145,17 @@ void scanner_feed(struct scanner *scanner, const void *bytes, size_t len);
 void scanner_cannot(struct scanner *scanner, const char *why);	/* a part lacks */
 void scanner_close(struct scanner *scanner);
 
+/* Where a record begins in its segment's file. */
+struct scan_place {
+	uint64_t index, offset;
+};
+
 /* The records first to last of the ledger in a directory, as they stand in its
- * segments, also while it is written; at most max bytes of them. */
+ * segments, also while it is written; at most max bytes of them.  place is where some
+ * record before them begins, zeros where none is known: their segment is read from
+ * there on instead of from its beginning.  One that lies nearer is put there. */
 int scanner_scan_records(struct scanner *scanner, const char *ledger,
-    uint64_t first, uint64_t last, uint64_t max, struct scan_result *result,
-    char *err, size_t err_len);
+    uint64_t first, uint64_t last, uint64_t max, struct scan_place *place,
+    struct scan_result *result, char *err, size_t err_len);
 
 #endif
