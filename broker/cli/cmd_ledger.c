@@ -32,7 +32,7 @@ const struct opt cmd_query_opts[] = {
 
 const char cmd_query_details[] =
 "TIME is 2026-11-29, 2026-11-29T15:36:01Z, or how long ago: 90s, 10m, 2h, 7d.\n"
-"Exit status: 0, also where nothing matches; 3 trouble.";
+"Exit status: 0, also where nothing matches, which standard error tells; 3 trouble.";
 
 const struct opt cmd_stats_opts[] = {
 	{ "json", 0, NULL, false, "print JSON" },
@@ -128,15 +128,17 @@ find_begin(struct reader *reader, const struct printer *p, size_t max, uint64_t 
 	return rc;
 }
 
+/* *shown: how many matched. */
 static int
-print_from_here(struct reader *reader, const struct printer *p, bool follow, char *err)
+print_from_here(struct reader *reader, const struct printer *p, bool follow,
+    uint64_t *shown, char *err)
 {
 	struct reader_line line;
 	int n, wait = 1;
 
 	for (;;) {
 		while ((n = reader_next(reader, &line, err, CLI_ERR_MAX)) == 1)
-			print_match(p, &line);
+			*shown += print_match(p, &line);
 		if (n != 0 || !follow)
 			return n;
 		if (fflush(stdout) != 0)
@@ -153,7 +155,7 @@ cmd_ledger(const struct opts *opts)
 	struct reader *reader;
 	char err[CLI_ERR_MAX] = "";
 	long long lines = 20;
-	uint64_t begin = 0;
+	uint64_t begin = 0, shown = 0;
 	int rc;
 
 	if (opt_number(opts, "lines", 1, TAIL_MAX, &lines, err, sizeof(err)) != 0)
@@ -164,9 +166,11 @@ cmd_ledger(const struct opts *opts)
 	if (rc == 0)
 		rc = reader_seek(reader, begin, err, sizeof(err));
 	if (rc == 0)
-		rc = print_from_here(reader, &p, opt_flag(opts, "follow"), err);
+		rc = print_from_here(reader, &p, opt_flag(opts, "follow"), &shown, err);
 	if (rc != 0)
 		cli_err("%s", cli_clean(err));
+	else if (shown == 0)
+		ledger_args_none();
 	reader_close(reader);
 	return rc == 0 ? CLI_OK : CLI_USAGE;
 }
@@ -213,7 +217,7 @@ cmd_query(const struct opts *opts)
 	else if (opt_flag(opts, "count"))
 		printf("%llu\n", (unsigned long long)found);
 	else if (found == 0)
-		cli_err("note: no record matches");
+		ledger_args_none();
 	reader_close(reader);
 	return rc == 0 ? CLI_OK : CLI_USAGE;
 }

@@ -93,6 +93,12 @@ ledger_args_open(const struct opts *opts, struct reader **reader)
 	return CLI_USAGE;
 }
 
+void
+ledger_args_none(void)
+{
+	cli_err("note: no record matches");
+}
+
 int
 ledger_args_wait(const struct reader *reader, bool last, char *err, size_t err_len)
 {

@@ -28,4 +28,8 @@ int ledger_args_open(const struct opts *opts, struct reader **reader);
  * read on, nothing will come behind that; -1: it was put aside, with a message. */
 int ledger_args_wait(const struct reader *reader, bool last, char *err, size_t err_len);
 
+/* Say that nothing was found: a mistyped run would look like one that did nothing.
+ * It is no failure. */
+void ledger_args_none(void);
+
 #endif

@@ -26,6 +26,7 @@ struct sending {
 	char line[EXPORT_LINE_MAX];
 	char *batch;		/* what waits to be sent or printed */
 	size_t batch_len, batch_count;
+	bool any;		/* was found */
 	struct otlp_sender *otlp;	/* both NULL: standard output */
 	struct syslog_sender *syslog;
 	char header[4096];	/* may hold a secret */
@@ -82,6 +83,7 @@ add_line(struct sending *s, size_t len)
 		*to++ = '\n';
 	s->batch_len = (size_t)(to - s->batch);
 	s->batch_count++;
+	s->any = true;
 }
 
 static int
@@ -299,6 +301,8 @@ export_events(struct export_job *job, int form, struct reader *reader)
 	if (rc == 0 && (go_to_position(s, reader) != 0 || export_all(s, reader) != 0)) {
 		cli_err("%s", cli_clean(s->err));
 		rc = CLI_USAGE;
+	} else if (rc == 0 && !s->any && opt_value(job->opts, "position") == NULL) {
+		ledger_args_none();
 	}
 	otlp_sender_free(s->otlp);
 	syslog_sender_free(s->syslog);

@@ -5,6 +5,7 @@
 #include "ledger/export/val.h"
 #include "ledger/export/vlc1.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int
@@ -16,7 +17,8 @@ each_item(struct export_job *job, struct reader *reader, export_add *add, void *
 	while (rc == 0 && (n = reader_next(reader, &line, job->err, sizeof(job->err))) == 1)
 		rc = export_job_take(job, &line, add, context, NULL);
 	if (rc != 0)
-		snprintf(job->err, sizeof(job->err), "it cannot be written");
+		snprintf(job->err, sizeof(job->err), "%s: it cannot be written",
+		    ferror(stdout) ? "standard output" : "a record");
 	return rc != 0 || n != 0 ? -1 : 0;
 }
 
