@@ -146,7 +146,7 @@ otlp_sender_send(struct otlp_sender *s, const char *body, size_t len, char *err,
 	int rc;
 
 	for (n = 1; s->options.tries == 0 || n <= s->options.tries; n += n < 1000) {
-		sender_wait(&s->options, n, wait_s);
+		sender_wait(&s->options, n, wait_s, err);
 		rc = try_once(s, body, len, &wait_s, err, err_len);
 		if (rc != 0)
 			return rc == 1 ? SENDER_TAKEN : SENDER_REFUSED;

@@ -1,6 +1,7 @@
 #include "export/sender.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 #include <sodium.h>
@@ -8,13 +9,15 @@
 #define WAIT_MAX_MS 30000
 
 void
-sender_wait(const struct sender_options *options, unsigned n, long least_s)
+sender_wait(const struct sender_options *options, unsigned n, long least_s, const char *err)
 {
 	uint64_t ms = options->wait_ms > 0 ? options->wait_ms : 1;
 	struct timespec pause;
 
 	if (n <= 1)
 		return;
+	if (n == 2)
+		fprintf(stderr, "countersign: a batch was not taken: %s; trying again\n", err);
 	for (; n > 2 && ms < WAIT_MAX_MS; n--)
 		ms *= 2;
 	if (ms > WAIT_MAX_MS)

@@ -23,8 +23,10 @@ enum sender_status {
 	SENDER_REFUSED		/* it would be refused for ever: err says why */
 };
 
-/* Wait before try number n (from 1), with jitter: nothing before the first. */
-void sender_wait(const struct sender_options *options, unsigned n, long least_s);
+/* Wait before try number n (from 1), with jitter: nothing before the first.  Before the
+ * second it is told why (err), since the others may go on for ever. */
+void sender_wait(const struct sender_options *options, unsigned n, long least_s,
+    const char *err);
 
 /* ---- OTLP over HTTP ---- */
 

@@ -282,7 +282,7 @@ syslog_sender_send(struct syslog_sender *s, const char *frames, size_t len, char
 	int rc;
 
 	for (n = 1; s->options.tries == 0 || n <= s->options.tries; n += n < 1000) {
-		sender_wait(&s->options, n, 0);
+		sender_wait(&s->options, n, 0, err);
 		rc = connect_once(s, err, err_len);
 		if (rc < 0)
 			return SENDER_REFUSED;
