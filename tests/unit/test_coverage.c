@@ -257,6 +257,11 @@ outcomes_are_one(void **state)
 	assert_int_equal(s.coverage->source[0].differ, 1);
 	assert_int_equal(s.result->finding[0].line, 3);
 	assert_non_null(strstr(s.result->finding[0].what, "the ledger has another"));
+	/* a record that is somebody's already is no other one */
+	assert_int_equal(scene_judge(&s, ANY WITH("10.000000", "200") WITH("10.100000", "401") WITH("10.100000", "401")),
+	    VERIFY_GAP);
+	assert_int_equal(s.coverage->source[0].differ, 0);
+	assert_null(strstr(s.result->finding[0].what, "the ledger has another"));
 	scene_end(&s);
 }
 

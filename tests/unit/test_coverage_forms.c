@@ -27,6 +27,7 @@ one_spelling(void **state)
 		{ "http", "http://h:80/a b\"%zz", "http://h/a%20b%22%25zz" },
 		{ "http", "https://[2001:DB8::1]:444/x", "https://[2001:db8::1]:444/x" },
 		{ "http", "https://h?secret=1", "https://h/" },
+		{ "http", "https://AZaz09-_.example/Z", "https://azaz09-_.example/Z" },
 		{ "connect", "Example.COM:443", "example.com:443" },
 		{ "tcp", "[::1]:22", "[::1]:22" }, { "tool", "rm -rf /", "rm -rf /" },
 	};
