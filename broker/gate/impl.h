@@ -134,6 +134,10 @@ struct run {
 	struct run_end {
 		struct gate_closer closer;
 		struct ledger_receipt closed;	/* once it is told */
+		/* Admitted, and without an outcome when the first of its last records was
+		 * made: what is handed over by another thread meanwhile may come to stand
+		 * behind the teardown. */
+		uint64_t unfinished;
 		bool closed_told, scan_told;
 		struct run *next;	/* gate->owed */
 	} end;

@@ -89,7 +89,7 @@ teardown_body(struct run *run, char *buf, size_t cap)
 	json_out_int(&out, "bytes_out", used.bytes_out);
 	json_out_int(&out, "cost", used.cost);
 	json_out_uint(&out, "grants", atomic_load(&run->issued));
-	json_out_uint(&out, "unfinished", atomic_load(&run->in_flight));
+	json_out_uint(&out, "unfinished", run->end.unfinished);
 	json_out_object_end(&out);
 	json_out_object_end(&out);
 	return json_out_end(&out);
@@ -187,10 +187,17 @@ owe(struct gate *gate, struct run *run)
 	pthread_rwlock_unlock(&gate->lock);
 }
 
+static void
+begin(struct run *run, const struct gate_closer *closer)
+{
+	run->end.closer = *closer;
+	run->end.unfinished = atomic_load(&run->in_flight);
+}
+
 void
 run_end_owe(struct gate *gate, struct run *run, const struct gate_closer *closer)
 {
-	run->end.closer = *closer;
+	begin(run, closer);
 	owe(gate, run);
 }
 
@@ -249,7 +256,7 @@ run_end(struct gate *gate, struct ledger_port *port, struct run *run,
 	struct ledger_receipt sealed;
 	struct policy_budget used;
 
-	run->end.closer = *closer;
+	begin(run, closer);
 	if (tell(gate, port, run, &sealed, why) == -1) {
 		owe(gate, run);
 		return -1;

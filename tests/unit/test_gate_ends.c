@@ -33,6 +33,18 @@ turn(const struct ledger_record *record)
 		fake_status = then;
 }
 
+static struct run *under_way;
+
+/* A worker hands over the outcome of a request once the run's closing is written. */
+static void
+hand_over(const struct ledger_record *record)
+{
+	if (under_way != NULL && strstr(record->body, "\"state\":\"closed\"") != NULL) {
+		gate_outcome_done(under_way);
+		under_way = NULL;
+	}
+}
+
 static void
 start(struct scene *s)
 {
@@ -199,6 +211,28 @@ test_stop(void **state)
 	end(&s);
 }
 
+/* Which of two threads' records comes first the recorder decides: what was under way
+ * when the run's end began is counted as that, even if it is handed over before. */
+static void
+test_under_way(void **state)
+{
+	struct gate_run_summary summary;
+	char token[GATE_TOKEN_MAX];
+	struct scene s;
+	struct run *run;
+
+	start(&s);
+	under_way = run = open_run(&s, &plain_run, token);
+	gate_run_hold(under_way);
+	fake_meanwhile = hand_over;
+	assert_int_equal(gate_run_close(s.gate, &fake_port, run, &closer, &summary, &why), 0);
+	fake_meanwhile = NULL;
+	assert_null(under_way);
+	assert_non_null(strstr(fake_last("teardown"), "\"unfinished\":1"));
+	run_unref(run);
+	end(&s);
+}
+
 int
 main(void)
 {
@@ -209,6 +243,7 @@ main(void)
 		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_under_way),
 	};
 
 	if (sodium_init() < 0)
