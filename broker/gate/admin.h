@@ -106,7 +106,7 @@ int gate_run_claims(struct gate *gate, struct ledger_port *port, struct run *run
  * parent (json_t); receipt is its record's. */
 struct json_t;
 int gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
-    const struct json_t *manifest, struct ledger_receipt *receipt,
+    struct json_t *manifest, struct ledger_receipt *receipt,
     struct gate_problem *why);
 
 /* What an adapter could not hand over, by its own word: a `loss` record of the run

@@ -196,9 +196,9 @@ shows_secret(struct gate *gate, const char *text)
 }
 
 static char *
-claim_body(const struct run *run, const json_t *manifest)
+claim_body(const struct run *run, json_t *manifest)
 {
-	json_t *body = json_copy((json_t *)manifest);
+	json_t *body = json_copy(manifest);
 	char hex[2 * LEDGER_LEAF_LEN + 1], *text = NULL;
 
 	sodium_bin2hex(hex, sizeof(hex), run->receipt.leaf, LEDGER_LEAF_LEN);
@@ -221,13 +221,13 @@ gate_claims_ours(const char *adapter, const char *instance, struct gate_problem 
 }
 
 static bool
-claim_ok(const json_t *manifest, struct gate_problem *why)
+claim_ok(json_t *manifest, struct gate_problem *why)
 {
 	struct claim claim;
 	char err[160] = "parent: the broker names it itself";
 	bool fine, ours;
 
-	fine = claim_read(&claim, (json_t *)manifest, err, sizeof(err)) == 0 &&
+	fine = claim_read(&claim, manifest, err, sizeof(err)) == 0 &&
 	    json_object_get(manifest, "parent") == NULL;
 	ours = fine && gate_claims_ours(claim.adapter, claim.instance, why);
 	if (!fine)
@@ -264,7 +264,7 @@ gate_claims_append(struct gate *gate, struct ledger_port *port, struct run *run,
 
 int
 gate_claim(struct gate *gate, struct ledger_port *port, struct run *run,
-    const struct json_t *manifest, struct ledger_receipt *receipt,
+    struct json_t *manifest, struct ledger_receipt *receipt,
     struct gate_problem *why)
 {
 	char *body;
