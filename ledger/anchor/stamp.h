@@ -24,7 +24,6 @@
 #define STAMP_MAX 65536		/* bytes of a response */
 #define STAMP_NONCE_LEN 8
 #define STAMP_TYPE "application/timestamp-query"
-#define STAMP_REPLY_TYPE "application/timestamp-reply"
 
 #define STAMP_DIGEST_LEN 32
 

@@ -26,7 +26,6 @@
 
 #define LEDGER_LEAF_LEN 32
 #define LEDGER_BODY_MAX 49152	/* bytes of one body; a line holds 65,535 */
-#define LEDGER_STREAM_MAX 64	/* bytes of a stream's name */
 #define LEDGER_RUN_MAX 64	/* bytes of a run's id */
 #define LEDGER_POLICY_LEN 71	/* "sha256:" and 64 hex digits */
 

@@ -13,7 +13,6 @@
 #include "policy/value/unicode.h"
 
 #define PROG_MAX 20000		/* instructions */
-#define PROG_SLOTS_MAX 200	/* two for each group and the whole */
 
 enum prog_op {
 	PROG_CLASS,	/* ranges[x .. x+y) */
